@@ -11,7 +11,7 @@
 
 namespace prumo::nets {
 
-/// Images that a team has in its scratch memory together: some of a group.
+/// Images that a team takes together, in its scratch memory or as a stage (step_stages.hpp): some of a group.
 struct image_chunk {
   int step = 0;  ///< of the launch
   int group = 0;
@@ -59,7 +59,8 @@ class image_chunks {
 
  private:
   PRUMO_STEP_FUNCTION int at_once(int left) const {
-    return left < table_.images_at_once ? left : table_.images_at_once;
+    const int most = Team::shape == step_shape::staged ? table_.images_of_a_stage : table_.images_at_once;
+    return left < most ? left : most;
   }
 
   const step_table& table_;

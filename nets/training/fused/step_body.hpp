@@ -5,6 +5,7 @@
 /// The parts of a training step that a team takes: images through all layers and back, and weights by their gradients.
 
 #include "layers/column_gradients.hpp"
+#include "layers/column_tiles.hpp"
 #include "layers/dense_layers.hpp"
 #include "layers/filter_layers.hpp"
 #include "layers/immediate_changes.hpp"
@@ -141,14 +142,19 @@ class step_body {
     }
   }
 
-  /// Each layer ends with a barrier.
+  /// Through all layers, or to the first dense one where a team takes images in stages. Each layer ends with a barrier.
   PRUMO_STEP_FUNCTION void run_forward(int count) const {
+    constexpr bool in_stages = Team::shape == step_shape::staged;
     const step_images<C> images{scratch_.memory(), table().image_elements, count};
+    const int layers = in_stages ? table().first_dense : table().layers;
     PRUMO_KEEP_LOOP
-    for (int which = 0; which < table().layers; ++which) {
+    for (int which = 0; which < layers; ++which) {
       const step_layer& it = table().layer[which];
       if (it.kind == step_kind::convolution) {
-        if (it.cleared_rows >= 0) clear_edges(team_, it, images);
+        // In stages, zeros that only the way back needs are set there.
+        if (it.cleared_rows >= 0 && (!in_stages || table().layer[which + 1].has_filter())) {
+          clear_edges(team_, it, images);
+        }
         if (!it.takes_tiles) {
           convolve_any(team_, it, images, scratch_.copies());
         } else if (it.filter_width == 5) {
@@ -158,20 +164,24 @@ class step_body {
         }
       } else if (it.kind == step_kind::shared_convolution) {
         convolve_shared(team_, it, images, scratch_.copies());
-      } else if (it.kind == step_kind::dense) {
-        // One call for both, where code is long: the memory of instructions is short.
-        if constexpr (has_many_images<Team>) {
-          run_dense(it, images, weights_of(it), bias_of(it));
-        } else if (it.forward_copy >= 0) {
-          run_dense(it, images, scratch_.copies() + it.forward_copy,
-                    it.bias_copy >= 0 ? scratch_.copies() + it.bias_copy : nullptr);
-        } else {
-          run_dense(it, images, data_.weights + it.weights, it.bias >= 0 ? data_.weights + it.bias : nullptr);
-        }
-      } else {
+      } else if (it.kind != step_kind::dense) {
         pool(team_, it, images);
+      } else if constexpr (!in_stages) {
+        run_dense_forward(it, images);
       }
       team_.barrier();
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void run_dense_forward(const step_layer& it, const step_images<C>& images) const {
+    // One call for both, where code is long: the memory of instructions is short.
+    if constexpr (has_many_images<Team>) {
+      run_dense(it, images, weights_of(it), bias_of(it));
+    } else if (it.forward_copy >= 0) {
+      run_dense(it, images, scratch_.copies() + it.forward_copy,
+                it.bias_copy >= 0 ? scratch_.copies() + it.bias_copy : nullptr);
+    } else {
+      run_dense(it, images, data_.weights + it.weights, it.bias >= 0 ? data_.weights + it.bias : nullptr);
     }
   }
 
@@ -193,22 +203,32 @@ class step_body {
     }
   }
 
-  /// Ends with a barrier.
   PRUMO_STEP_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
     const step_layer& last = table().layer[table().layers - 1];
-    const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
     for (int image = team_.stretch(); image < count; image += team_.stretches()) {
-      C* const scores = scratch_.memory() + image * table().image_elements + last.y.begin;
-      double loss_of_image;
-      int correct;
-      differentiate_loss(team_, table().which_loss, last.activate, scores, scores, table().classes,
-                         scratch_.labels()[image], scale, loss_of_image, correct);
-      if (team_.lane() == 0) {
-        scratch_.losses()[image] = loss_of_image;
-        scratch_.correct()[image] = correct;
-      }
+      differentiate(scratch_.memory() + image * table().image_elements + last.y.begin, image, scratch_.labels()[image],
+                    images_of_step);
     }
     team_.barrier();
+    add_losses(count);
+  }
+
+  /// The loss of an image, and gradients in the place of its scores. The lanes of one stretch call it.
+  PRUMO_STEP_FUNCTION void differentiate(C* scores, int image, int label, std::int64_t images_of_step) const {
+    const step_layer& last = table().layer[table().layers - 1];
+    const C scale = table().mean_of_batch ? C(1) / static_cast<C>(images_of_step) : C(1);
+    double loss_of_image;
+    int correct;
+    differentiate_loss(team_, table().which_loss, last.activate, scores, scores, table().classes, label, scale,
+                       loss_of_image, correct);
+    if (team_.lane() == 0) {
+      scratch_.losses()[image] = loss_of_image;
+      scratch_.correct()[image] = correct;
+    }
+  }
+
+  /// Adds the losses of images to those of the group.
+  PRUMO_STEP_FUNCTION void add_losses(int count) const {
     if (team_.rank() == 0) {
       double* const sums = scratch_.sums();
       const double* const losses = scratch_.losses();
@@ -268,9 +288,9 @@ class step_body {
       if (!it.takes_tiles) {
         convolve_any_backward(team_, it, images, scratch_.copies());
       } else if (it.filter_width == 5) {
-        convolve_tiles_backward<5>(team_, it, images, scratch_.copies());
+        run_tiles_backward<5>(it, images);
       } else {
-        convolve_tiles_backward<3>(team_, it, images, scratch_.copies());
+        run_tiles_backward<3>(it, images);
       }
     } else if (it.kind == step_kind::shared_convolution) {
       add_shared_gradients(team_, it, images, gradients);
@@ -287,6 +307,15 @@ class step_body {
       } else {
         pool_backward_by_pixels(team_, it, images);
       }
+    }
+  }
+
+  template <int Side>
+  PRUMO_STEP_FUNCTION void run_tiles_backward(const step_layer& it, const step_images<C>& images) const {
+    if (has_many_images<Team> && it.takes_columns) {
+      if constexpr (has_many_images<Team>) convolve_columns_backward<Side>(team_, it, images, scratch_.copies());
+    } else {
+      convolve_tiles_backward<Side>(team_, it, images, scratch_.copies());
     }
   }
 

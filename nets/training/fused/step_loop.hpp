@@ -7,6 +7,7 @@
 /// several teams that meet twice a step; and each half of a step alone.
 
 #include "images_ahead.hpp"
+#include "stage_rounds.hpp"
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
 #include "training_step.hpp"
@@ -43,6 +44,22 @@ KOKKOS_FUNCTION PRUMO_STEP_APART void update_apart(const step_data<C>& data, con
   const Team team;
   const step_body<Team, C> body(team, data, step_scratch<C>(Team::memory()));
   step_update<Team, C>(body, rule, images).run(league);
+}
+
+/// What follows the images of a step.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class Team, class C, class Meet>
+PRUMO_STEP_FUNCTION void change_weights(const step_body<Team, C>& body, step_part part, step_league league,
+                                        const step_rule<C>& rule, std::int64_t images, Meet& meet) {
+  if (part == step_part::all) meet();
+  if (part != step_part::images) {
+    if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
+      update_apart<Team>(body.data(), rule, images, league);
+    } else {
+      step_update<Team, C>(body, rule, images).run(league);
+    }
+  }
+  if (part == step_part::all) meet();
 }
 
 /// The rule of adam.
@@ -89,17 +106,47 @@ PRUMO_STEP_FUNCTION void run_step_loop(const step_body<Team, C>& body, step_part
       if constexpr (AtOnce) change_filters(team, data, body.scratch(), rule);
     }
     // Alone, the team goes on to the barrier before the layers.
-    if constexpr (!AtOnce) {
-      if (part == step_part::all) meet();
-      if (part != step_part::images) {
-        if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
-          update_apart<Team>(data, rule, images, league);
-        } else {
-          step_update<Team, C>(body, rule, images).run(league);
+    if constexpr (!AtOnce) change_weights(body, part, league, rule, images, meet);
+  }
+}
+
+/// The same where teams take images in stages.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <staged_step_team Team, class C, class Meet>
+PRUMO_STEP_FUNCTION void run_stage_loop(const step_body<Team, C>& body, step_part part, step_league league, double rate,
+                                        double latest, Meet& meet) {
+  const step_data<C>& data = body.data();
+  const step_table& table = body.table();
+  const image_chunks<Team, C> stages(table, data, league);
+  image_chunk now = part == step_part::update ? image_chunk{} : stages.from(0, league.rank);
+  int parity = 0;
+  if (part != step_part::update) {
+    const step_stages<Team, C> first(body, now, now, parity);
+    first.begin_numbers(now, parity);
+    prumo::detail::wait_for_copy_groups<0>();
+    body.team().barrier();
+    first.put_first();
+  }
+  PRUMO_KEEP_LOOP
+  for (std::int64_t step = 0; step < data.steps; ++step) {
+    const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
+    const step_rule<C> rule = rule_after(table, data, rate, latest, part == step_part::update ? step : step + 1);
+    if (part != step_part::update) {
+      body.copy_parameters();
+      PRUMO_KEEP_LOOP
+      for (int group = league.rank; group < table.groups; group += league.size) {
+        body.begin_group();
+        PRUMO_KEEP_LOOP
+        while (now.count > 0 && now.step == step && now.group == group) {
+          const image_chunk next = stages.after(now);
+          run_stage(body, now, next, parity, images);
+          now = next;
+          parity ^= 1;
         }
+        body.end_group(group);
       }
-      if (part == step_part::all) meet();
     }
+    change_weights(body, part, league, rule, images, meet);
   }
 }
 
@@ -190,6 +237,8 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   }
   if constexpr (window_step_team<Team>) {
     run_window_loop<AtOnce>(body, part, league, rate, latest, meet);
+  } else if constexpr (staged_step_team<Team>) {
+    run_stage_loop(body, part, league, rate, latest, meet);
   } else {
     run_step_loop<AtOnce>(body, part, league, rate, latest, meet);
   }

@@ -60,6 +60,9 @@ class table_way final : public step_way<Exec> {
     factors_ = memory(instance, "factors", images * static_cast<std::size_t>(table_.factors) * sizeof(C));
     // Tiles read what lies between an image's factors, too, though nothing comes of it.
     Kokkos::deep_copy(instance, factors_, std::byte{0});
+    kept_ = memory(instance, "kept",
+                   static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.images_of_a_stage) *
+                       static_cast<std::size_t>(table_.kept) * sizeof(C));
     sums_ = memory(instance, "sums", static_cast<std::size_t>(table_.groups) * 2 * sizeof(double));
     if constexpr (on_host) {
       scratch_bytes_ = (scratch_bytes_ + host_scratch_slack + 63) / 64 * 64;
@@ -132,6 +135,7 @@ class table_way final : public step_way<Exec> {
     data.counters = task_.counters;
     data.partials = reinterpret_cast<C*>(partials_.data());
     data.factors = reinterpret_cast<C*>(factors_.data());
+    data.kept = reinterpret_cast<C*>(kept_.data());
     data.sums = reinterpret_cast<double*>(sums_.data());
     data.images = task_.images;
     data.steps_per_epoch = task_.steps_per_epoch();
@@ -220,7 +224,7 @@ class table_way final : public step_way<Exec> {
   const step_places places_;
   int threads_ = 1;
   std::size_t scratch_bytes_ = 0;
-  bytes_view order_, partials_, factors_, sums_, scratch_, meeting_;
+  bytes_view order_, partials_, factors_, kept_, sums_, scratch_, meeting_;
   bytes_view table_there_, copy_sources_, filter_parameters_, update_tiles_;
 };
 

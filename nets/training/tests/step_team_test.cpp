@@ -154,13 +154,13 @@ struct plain_training {
   training_options options;
   step_table table;
   step_places places;
-  std::vector<double> weights, first, second, partials, factors, sums;
+  std::vector<double> weights, first, second, partials, factors, kept, sums;
   std::vector<std::int32_t> order;
   training_counters counters;
 
-  /// \param many_images,takes_windows of the step_request
+  /// \param many_images,takes_windows,at_once,of_a_stage of the step_request
   plain_training(const description& net, std::int64_t images, const training_options& how, int many_images,
-                 bool takes_windows = false)
+                 bool takes_windows = false, int at_once = 2, int of_a_stage = 64)
       : set(net, images), plan(net, dtype::f64), options(how) {
     std::vector<std::int64_t> offsets;
     for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
@@ -171,11 +171,12 @@ struct plain_training {
                                                 .options = options,
                                                 .element_bytes = 8,
                                                 .scratch_bytes = 1 << 20,
-                                                .most_images_at_once = 2,
+                                                .most_images_at_once = at_once,
                                                 .most_dense_copies = 500,
                                                 .saves_memory = true,
                                                 .takes_windows = takes_windows,
-                                                .many_images = many_images},
+                                                .many_images = many_images,
+                                                .most_stage_images = of_a_stage},
                                                table);
     EXPECT_EQ(reason, "");
     places = make_step_places(table);
@@ -190,6 +191,7 @@ struct plain_training {
     }
     partials.assign(static_cast<std::size_t>(table.groups * table.gradients), std::nan(""));
     factors.assign(static_cast<std::size_t>(images * table.factors), std::nan(""));
+    kept.assign(static_cast<std::size_t>(table.groups * table.images_of_a_stage * table.kept), std::nan(""));
     sums.assign(static_cast<std::size_t>(2 * table.groups), std::nan(""));
     for (std::int64_t i = 0; i < images; ++i) order.push_back(static_cast<std::int32_t>(images - 1 - i));
     counters.rate = 0.1;
@@ -210,6 +212,7 @@ struct plain_training {
             &counters,
             partials.data(),
             factors.data(),
+            kept.data(),
             sums.data(),
             images,
             (images - 1) / options.batch + 1,
@@ -242,6 +245,8 @@ std::vector<double> after_steps(plain_training training, int size) {
     run(single_step_team{});
   } else if (training.table.shape == step_shape::many_images) {
     with_team<step_shape::many_images>(size, run);
+  } else if (training.table.shape == step_shape::staged) {
+    with_team<step_shape::staged>(size, run);
   } else if (training.table.shape == step_shape::windows) {
     with_team<step_shape::windows>(size, run);
   } else {
@@ -257,19 +262,32 @@ std::vector<double> after_steps(plain_training training, int size) {
 
 /// Teams of several threads differ from one thread in the order of sums alone: of at most some thousand products of
 /// order 1, and of the losses of a few images.
+void expect_same_steps(const plain_training& training, const plain_training& of_one_thread) {
+  const std::string& name = training.plan.net().name;
+  const std::vector<double> alone = after_steps(of_one_thread, 1);
+  for (const int size : {emulated_lanes, 3 * emulated_lanes}) {
+    const std::vector<double> together = after_steps(training, size);
+    EXPECT_EQ(together, after_steps(training, size)) << name << " again, " << size << " threads";
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << name << ", number " << i;
+    }
+  }
+}
 /// \param many_images from how many images at once on a team has many
 void expect_same_steps(const description& net, const training_options& options, int many_images = INT_MAX,
                        std::int64_t images = 5) {
   const plain_training training(net, images, options, many_images);
   EXPECT_EQ(training.table.shape == step_shape::many_images, many_images <= training.table.images_at_once);
-  const std::vector<double> alone = after_steps(plain_training(net, images, options, INT_MAX), 1);
-  for (const int size : {emulated_lanes, 3 * emulated_lanes}) {
-    const std::vector<double> together = after_steps(training, size);
-    EXPECT_EQ(together, after_steps(training, size)) << net.name << " again, " << size << " threads";
-    for (std::size_t i = 0; i < alone.size(); ++i) {
-      ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << net.name << ", number " << i;
-    }
-  }
+  expect_same_steps(training, plain_training(net, images, options, INT_MAX));
+}
+
+/// The same for groups of images that take several rounds. All images of a stage go through the dense layers together.
+void expect_same_steps_in_stages(const description& net, const training_options& options, std::int64_t images,
+                                 int at_once = 1, int of_a_stage = 64) {
+  const plain_training training(net, images, options, 1, false, at_once, of_a_stage);
+  ASSERT_EQ(training.table.shape, step_shape::staged);
+  EXPECT_EQ(training.table.images_at_once, at_once);
+  expect_same_steps(training, plain_training(net, images, options, INT_MAX));
 }
 
 /// The same for a net that takes windows. Each gradient of a filter has a thread, and each of the shared filter several
@@ -329,6 +347,73 @@ TEST(step_team, shares_runs_of_channels) {
   EXPECT_EQ(training.table.images_at_once, 2);
   EXPECT_EQ(training.table.layer[2].backward.run, 4);
   expect_same_steps(net, options, 2, 130);
+}
+
+/// Choices that are noted in two layers; several stages of a group, and several rounds.
+TEST(step_team, takes_groups_in_stages) {
+  const description net{"stages",
+                        {1, 16, 12},
+                        {convolution{.channels = 6, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                         pooling{.window = {2, 2}, .stride = {2, 2}},
+                         convolution{.channels = 4, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                         pooling{.window = {2, 2}, .stride = {2, 2}}, dense{13, true, activation::relu},
+                         dense{8, true, activation::tanh}, dense{5}}};
+  const training_options options{.optimizer = optimizer::momentum, .batch = 600};
+  const plain_training training(net, 640, options, 1, false, 2, 4);
+  EXPECT_EQ(training.table.images_of_a_stage, 3);
+  EXPECT_TRUE(training.table.layer[1].notes_choices);
+  EXPECT_TRUE(training.table.layer[3].notes_choices);
+  expect_same_steps_in_stages(net, options, 640, 2, 4);
+}
+
+/// Columns of dx: filters of both sizes, with padding and without, odd numbers of maps, fewer rows than there may be.
+TEST(step_team, makes_columns_of_gradients) {
+  description net{"columns",
+                  {1, 20, 22},
+                  {convolution{.channels = 3, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                   pooling{.window = {2, 2}, .stride = {2, 2}},
+                   convolution{.channels = 5, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                   pooling{.window = {2, 2}, .stride = {2, 2}, .round = rounding::up}, dense{4}}};
+  const training_options options{.batch = 132};
+  EXPECT_TRUE(plain_training(net, 134, options, 1, false, 1).table.layer[2].takes_columns);
+  expect_same_steps_in_stages(net, options, 134);
+  net.layers[0] = convolution{.channels = 4, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::tanh};
+  net.layers[2] = convolution{.channels = 5, .filter = {5, 5}, .padding = {1, 1}, .activate = activation::sigmoid};
+  const plain_training training(net, 5, {.batch = 3}, 1);
+  EXPECT_EQ(training.table.shape, step_shape::many_images);
+  EXPECT_TRUE(training.table.layer[2].takes_columns);
+  expect_same_steps(net, {.batch = 3}, 1);
+}
+
+TEST(step_team, keeps_what_any_layer_needs_on_the_way_back) {
+  description net{"kept", {1, 16, 12}, {}};
+  const auto expect_same = [&](const training_options& options) {
+    expect_same_steps_in_stages(net, options, options.batch + 2);
+  };
+  net.layers = {convolution{.channels = 3, .filter = {3, 3}, .activate = activation::sigmoid},
+                convolution{.channels = 4, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                pooling{.kind = pooling_kind::average, .window = {2, 2}, .stride = {2, 2}},
+                convolution{.channels = 5, .filter = {2, 2}, .activate = activation::tanh},
+                dense{7, false, activation::sigmoid},
+                dense{6, true, activation::tanh}};
+  expect_same({.loss = loss::squared, .batch = 132});
+  // Convolutions behind each other, whose results share their place with one that is gone.
+  net.layers = {convolution{.channels = 4, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                pooling{.window = {2, 2}, .stride = {2, 2}},
+                convolution{.channels = 6, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                convolution{.channels = 4, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                pooling{.window = {2, 2}, .stride = {2, 2}, .round = rounding::up},
+                dense{9}};
+  expect_same({.batch = 132});
+  // Windows that overlap, and a shared filter.
+  net.layers = {convolution{.channels = 4, .filter = {3, 3}, .activate = activation::relu},
+                pooling{.window = {3, 3}, .stride = {2, 2}},
+                shared_convolution{.filter = {2, 2}, .stride = {2, 2}, .activate = activation::sigmoid}, dense{3}};
+  expect_same({.batch = 132});
+  // Nothing comes back behind dense layers alone.
+  net.layers = {dense{70, true, activation::relu}, dense{3}};
+  net.input = {1, 30, 41};
+  expect_same({.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 132});
 }
 
 /// An odd number of maps, windows that do not fill the lanes of a group, padding, each loss and optimizer.

@@ -28,7 +28,7 @@ template <int Side, class C>
 PRUMO_STEP_FUNCTION void sum_slice_of_gradients(const step_layer& it, const step_images<C>& images, int first_map,
                                                 int channel, int tap_column, int slice, int slices,
                                                 C (&sum)[2 * Side + 2]) {
-  const item_grid grid = it.column_places;
+  const item_grid grid = it.gradient_places;
   const step_planes x_planes = it.x, dy_planes = it.dy;
   const int height = it.out_height;
   const int to_second = first_map + 1 < it.out_channels ? dy_planes.plane : 0;
@@ -93,7 +93,7 @@ PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer&
   constexpr int sums = 2 * Side + 2;
   const int threads = team.size() < column_threads<C> ? team.size() : column_threads<C>;
   const sliced_tasks share((it.out_channels + 1) / 2 * it.in_channels * Side, threads,
-                           images.count * it.column_places.of_an_image);
+                           images.count * it.gradient_places.of_an_image);
   for (int item = team.rank(); item < share.tasks * share.slices; item += team.size()) {
     const int slice = share.slices == 1 ? 0 : item / share.tasks;
     const column_task<Side> task(it, item - slice * share.tasks);

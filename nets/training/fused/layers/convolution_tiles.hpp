@@ -164,6 +164,21 @@ struct tile_range {
   int begin, end;
 };
 
+/// The place of a tile. Neighbouring lanes have neighbouring columns. Where tiles are large, the next lanes have the
+/// same place in other maps: their pixels are the same, and those of another group of rows would lie in the same banks.
+template <class Team>
+struct tile_place {
+  int image, map_group, row, column;
+
+  PRUMO_STEP_FUNCTION tile_place(int item, const item_grid& grid) {
+    const item_place at(item, grid);
+    image = at.image;
+    map_group = has_many_images<Team> ? at.row : at.channel;
+    row = has_many_images<Team> ? at.channel : at.row;
+    column = at.column;
+  }
+};
+
 /// write(place of the tile's first row, channel, sums, rows) for the tiles of all images. With fewer tiles than threads
 /// 2^part_shift neighbouring lanes share the channels of a tile. They add their sums and share the maps and rows.
 /// \param finish(place of the first row, maps, rows) after a tile, for the maps that this thread has written
@@ -179,8 +194,8 @@ PRUMO_STEP_FUNCTION void sum_tiles(const Team& team, const tiled_sum& it, const 
     const bool has_tile = begin + team.lane() < total;
     const int item = has_tile ? begin + team.lane() : total - 1;
     const int part = item & (parts - 1);
-    const item_place at(item >> part_shift, it.tiles.grid);
-    const int first_row = at.row * tile_rows, first_map = at.channel * Maps;
+    const tile_place<Team> at(item >> part_shift, it.tiles.grid);
+    const int first_row = at.row * tile_rows, first_map = at.map_group * Maps;
     const int row = first_row + tile_rows <= it.to_height ? first_row : it.to_height - tile_rows;
     C* const memory = images.image(at.image);
     C sum[Maps][tile_rows] = {};

@@ -78,7 +78,7 @@ template <int Side, scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void add_square_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
                                               C* gradients, C* partials) {
   constexpr int sums = gradient_sums<Side>;
-  const item_grid grid = it.tile_places;
+  const item_grid grid = it.gradient_places;
   const step_planes x_planes = it.x, dy_planes = it.dy;
   const int last_row = it.out_height - tile_rows, last_column = it.out_width - tile_rows;
   const int places = images.count * grid.of_an_image;

@@ -32,7 +32,7 @@ concept scalar_step_team = !Team::takes_vectors;
 
 /// Whether a team has functions for many images at once.
 template <class Team>
-inline constexpr bool has_many_images = Team::shape == step_shape::many_images;
+inline constexpr bool has_many_images = has_large_tiles(Team::shape);
 
 /// A team that any function can make anew. Parts of a step are then functions with registers of their own: the values
 /// that a launch keeps from step to step take so many of them that loads, which shall be under way together, would wait

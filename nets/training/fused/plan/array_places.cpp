@@ -23,6 +23,7 @@ class array_placer {
     table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
     place_results();
     if (table_.shape == step_shape::windows) place_windows();
+    if (table_.shape == step_shape::staged) list_kept_ranges();
     for (int i = table_.layers - 1; i >= 0; --i) {
       step_layer& it = table_.layer[i];
       it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
@@ -30,6 +31,8 @@ class array_placer {
       if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
       it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
     }
+    // Threads of large tiles that read the same place of several images meet in fewer banks of a device's memory.
+    if (has_large_tiles(table_.shape)) taken_ += (36 - taken_ % 32) % 32;
     return taken_;
   }
 
@@ -45,41 +48,44 @@ class array_placer {
           it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
       it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
+      it.takes_columns = it.takes_tiles && !it.is_first && has_large_tiles(table_.shape) &&
+                         it.out_height >= least_column_rows && it.out_height <= most_column_rows;
     }
   }
 
-  /// The results of the layers. Where a layer notes its choices, the result before it shares its place with those
-  /// behind it, from the next convolution's on: they are alive while it is not. Of these, only that of the convolution
-  /// has its edges set to zero again, so others that have edges lie elsewhere.
+  /// The results of the layers. Where the first layer that pools notes its choices, the result before it shares its
+  /// place with those behind it, from the next convolution's on: they are alive while it is not. Of these, only that of
+  /// the convolution has its edges set to zero again, so others that have edges lie elsewhere.
   void place_results() {
     std::int64_t shared_begin = 0, shared_end = 0;
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (i > 0) it.x = table_.layer[i - 1].y;
-      it.notes_choices = may_note_choices(i);
-      if (it.notes_choices) {
-        it.choices = static_cast<int>(taken_);
-        taken_ += padded((it.out_size() - 1) / request_.element_bytes + 1);
-      }
-      if (may_note_choices(i + 1)) {
+      const bool shares_place = i > 1 && may_share(0, i);
+      if (!shares_place) take_choices(i);
+      if (may_share_place(i + 1)) {
         shared_begin = taken_;
         for (int behind = i + 2; behind < table_.layers; ++behind) {
-          if (may_share(i, behind)) take_y(behind);
+          if (!may_share(i, behind)) continue;
+          take_choices(behind);
+          take_y(behind);
         }
         shared_end = taken_;
         taken_ = shared_begin;
         take_y(i);
         taken_ = std::max(taken_, shared_end);
-      } else if (i < 2 || !may_share(0, i)) {
+      } else if (!shares_place) {
         take_y(i);
       }
-      if (may_note_choices(i - 1)) it.cleared_rows = static_cast<int>(edges_of(i + 1).rows);
+      const edges around = edges_of(i + 1);
+      const bool has_edges = around.rows > 0 || around.columns > 0;
+      it.cleared_rows = has_edges && may_share_place(i - 1) ? static_cast<int>(around.rows) : -1;
     }
   }
 
   /// Whether the result of a layer can lie in the place of that before a layer which notes its choices.
   [[nodiscard]] bool may_share(int before, int which) const {
-    if (!may_note_choices(before + 1) || which < before + 2) return false;
+    if (!may_share_place(before + 1) || which < before + 2) return false;
     const edges around = edges_of(which + 1);
     return which == before + 2 || (around.rows == 0 && around.columns == 0);
   }
@@ -90,7 +96,8 @@ class array_placer {
     if (after < table_.layers && table_.layer[after].has_filter()) {
       result = {table_.layer[after].row_padding, table_.layer[after].column_padding};
     }
-    if (after > 0 && table_.layer[after - 1].takes_tiles && !table_.layer[after - 1].is_first) {
+    if (after > 0 && table_.layer[after - 1].takes_tiles && !table_.layer[after - 1].is_first &&
+        !table_.layer[after - 1].takes_columns) {
       const step_layer& before = table_.layer[after - 1];
       result.rows = std::max<std::int64_t>(result.rows, before.filter_height - 1 - before.row_padding);
       result.columns = std::max<std::int64_t>(result.columns, before.filter_width - 1 - before.column_padding);
@@ -99,7 +106,8 @@ class array_placer {
   }
 
   /// Planes that begin 4 (mod 8) elements behind each other, unless there must be no gaps between them: threads that
-  /// read the same place of several planes then meet in fewer banks of a device's memory. The zeros on the right of a
+  /// read the same place of several planes then meet in fewer banks of a device's memory. Where they also read that of
+  /// several images, 6 (mod 8). The zeros on the right of a
   /// row may be those on the left of the next one, too.
   step_planes take(const step_layer& of, bool input, edges around, bool without_gaps = false) {
     const std::int64_t channels = input ? of.in_channels : of.out_channels;
@@ -111,27 +119,68 @@ class array_placer {
     // Threads that read the halves of a few windows then meet in fewer banks, and each window begins with a pack.
     if (input && table_.shape == step_shape::windows) pitch += (24 - pitch % 16) % 16;
     std::int64_t plane = (height + 2 * around.rows) * pitch;
-    if (!without_gaps) plane += (12 - plane % 8) % 8;
+    const bool has_columns = !input && of.takes_columns;
+    if (!without_gaps) plane += ((has_columns ? 14 : 12) - plane % 8) % 8;
     const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
                              static_cast<int>(plane)};
     taken_ += padded((shares_edges ? around.columns : 0) + channels * plane);
     return result;
   }
 
+  /// Whether a layer notes its choices, and the place for them.
+  void take_choices(int which) {
+    step_layer& it = table_.layer[which];
+    it.notes_choices = may_share_place(which) || (table_.shape == step_shape::staged && may_note_choices(which));
+    if (!it.notes_choices) return;
+    it.choices = static_cast<int>(taken_);
+    taken_ += choice_elements(it);
+  }
+
   void take_y(int which) {
     step_layer& it = table_.layer[which];
     const bool has_no_gaps = which + 1 == table_.layers || table_.layer[which + 1].kind == step_kind::dense;
+    y_begin_[which] = taken_;
     it.y = take(it, false, edges_of(which + 1), has_no_gaps);
+    y_end_[which] = taken_;
   }
 
-  /// Whether a layer can note its choices: it pools between two convolutions with tiles, nothing but it needs the y of
-  /// the first one, and the slope of that y is 1 or 0.
+  [[nodiscard]] std::int64_t choice_elements(const step_layer& it) const {
+    return padded((it.out_size() - 1) / request_.element_bytes + 1);
+  }
+
+  /// Whether a layer can note its choices: it pools the result of a convolution with tiles, nothing but it needs that
+  /// result, whose slope is 1 or 0, and pixels can be read in pairs.
   [[nodiscard]] bool may_note_choices(int which) const {
-    if (!request_.saves_memory || which != 1 || which + 1 >= table_.layers) return false;
-    const step_layer &before = table_.layer[0], &it = table_.layer[which], &behind = table_.layer[which + 1];
+    if (!request_.saves_memory || which < 1 || which + 1 >= table_.layers) return false;
+    const step_layer &before = table_.layer[which - 1], &it = table_.layer[which];
     const bool has_slopes = it.below != activation::relu && it.below != activation::none;
-    return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles &&
-           behind.takes_tiles;
+    return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles;
+  }
+  /// Whether its x and the results behind it share their place: it is between two convolutions with tiles.
+  [[nodiscard]] bool may_share_place(int which) const {
+    return which == 1 && may_note_choices(which) && table_.layer[which + 1].takes_tiles;
+  }
+
+  /// What a staged team keeps of an image: the x of a layer, or the choices that it has noted.
+  void list_kept_ranges() {
+    if (table_.first_dense == 0) {
+      keep(table_.layer[0].x.begin, padded(table_.layer[0].in_size()));
+      return;
+    }
+    keep(table_.layer[table_.first_dense].x.begin, padded(table_.layer[table_.first_dense].in_size()));
+    for (int i = table_.first_dense - 1; i >= 0; --i) {
+      const step_layer& it = table_.layer[i];
+      if (it.notes_choices) {
+        keep(it.choices, choice_elements(it));
+      } else if (i > 0) {
+        keep(y_begin_[i - 1], y_end_[i - 1] - y_begin_[i - 1]);
+      }
+      if (i + 1 == table_.first_dense) table_.kept_of_last = table_.kept_ranges;
+    }
+  }
+  void keep(std::int64_t begin, std::int64_t elements) {
+    table_.kept_range_of[table_.kept_ranges++] = {static_cast<int>(begin), static_cast<int>(elements)};
+    table_.kept += static_cast<int>(elements);
   }
 
   void place_windows() {
@@ -156,6 +205,7 @@ class array_placer {
   const step_request& request_;
   step_table& table_;
   std::int64_t taken_ = 0;
+  std::int64_t y_begin_[most_step_layers] = {}, y_end_[most_step_layers] = {};  ///< with their edges
 };
 
 }  // namespace

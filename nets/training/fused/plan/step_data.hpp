@@ -29,6 +29,7 @@ struct step_data {
   training_counters* counters;
   C* partials;          ///< [groups][table.gradients]
   C* factors;           ///< [images of a step][table.factors]
+  C* kept;              ///< [groups][images of a stage][table.kept]
   double* sums;         ///< [groups][2], losses and correct answers
   std::int64_t images;  ///< of the set
   std::int64_t steps_per_epoch;

@@ -45,8 +45,8 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
     const step_layer& it = table.layer[which];
     if (it.kind != step_kind::dense) continue;
     const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
-    const int outputs_at_once = table.shape == step_shape::many_images ? wide_outputs : tile_outputs;
-    const int columns_at_once = table.shape == step_shape::many_images ? wide_columns : tile_columns;
+    const int outputs_at_once = has_large_tiles(table.shape) ? wide_outputs : tile_outputs;
+    const int columns_at_once = has_large_tiles(table.shape) ? wide_columns : tile_columns;
     for (int output = 0; output < it.out_channels; output += outputs_at_once) {
       for (int column = 0; column < columns; column += columns_at_once) tiles.push_back({which, output, column});
     }

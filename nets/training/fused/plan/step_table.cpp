@@ -21,13 +21,18 @@ class table_maker {
   std::string run() {
     if (std::string reason = read_layers(); !reason.empty()) return reason;
     choose_losses();
-    taken_ = place_arrays(request_, table_);
-    place_copies();
+    place();
     place_gradients();
     return choose_images();
   }
 
  private:
+  void place() {
+    taken_ = place_arrays(request_, table_);
+    copies_ = 0;
+    place_copies();
+  }
+
   /// The layers without their places.
   std::string read_layers() {
     const std::vector<layer>& layers = request_.net.layers;
@@ -63,6 +68,9 @@ class table_maker {
       parameter += facts.parameters.size();
     }
     table_.layers = static_cast<int>(count);
+    table_.first_dense = table_.layers;
+    while (table_.first_dense > 0 && table_.layer[table_.first_dense - 1].kind == step_kind::dense)
+      --table_.first_dense;
     table_.pixels = static_cast<int>(request_.net.input.size());
     table_.classes = table_.layer[count - 1].out_channels;
     table_.batch = request_.options.batch;
@@ -128,13 +136,15 @@ class table_maker {
     };
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
+      it.forward_copy = it.backward_copy = it.bias_copy = -1;
       it.padded_out = static_cast<int>(padded(it.out_channels));
       it.padded_in = static_cast<int>(padded(it.in_channels));
       const bool is_dense = it.kind == step_kind::dense;
       it.has_packs = is_dense && it.in_size() % 4 == 0 && it.weights % 4 == 0 && it.x.begin % 4 == 0;
       const bool takes_windows = table_.shape == step_shape::windows;
       if (it.weights < 0) continue;
-      if (is_dense && !takes_windows && it.weight_count() > request_.most_dense_copies) continue;
+      const bool has_copies = it.weight_count() <= request_.most_dense_copies && table_.shape != step_shape::staged;
+      if (is_dense && !takes_windows && !has_copies) continue;
       if (takes_windows && !is_dense) {
         const bool is_shared = it.kind == step_kind::shared_convolution;
         it.forward_copy = take_copy(is_shared ? shared_copies : it.out_channels * window_map_copies);
@@ -181,28 +191,37 @@ class table_maker {
     const auto elements_of = [&](std::int64_t images) {
       return images * taken_ + padded((bytes_ahead(images) + request_.element_bytes - 1) / request_.element_bytes);
     };
-    std::int64_t room = request_.scratch_bytes / request_.element_bytes - copies_ - padded(table_.gradients);
+    std::int64_t of_shape = 0;  // room that a shape takes beside its images
+    const auto room = [&] {
+      return request_.scratch_bytes / request_.element_bytes - copies_ - padded(table_.gradients) - of_shape;
+    };
     const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
     const auto most_images = [&] {
       std::int64_t images = std::min<std::int64_t>(of_a_group, request_.most_images_at_once);
-      while (images > 0 && elements_of(images) > room) --images;
+      while (images > 0 && elements_of(images) > room()) --images;
       return images;
     };
     table_.partial_bytes = std::max(partial_sums, update_sums) * request_.element_bytes;
     if (table_.shape != step_shape::windows && most_images() >= request_.many_images &&
         make_update_tiles(table_).size() > request_.most_narrow_tiles) {
       table_.shape = step_shape::many_images;
+      place();
+      if (takes_stages(of_a_group, most_images())) {
+        table_.shape = step_shape::staged;
+        place();
+        of_shape = stage_images(of_a_group) * bytes_of_stage_image / request_.element_bytes;
+      }
     }
     if (table_.shape == step_shape::few_images && request_.wants_edges) {
       constexpr std::int64_t bytes_of_columns = std::int64_t{column_sums} * step_threads * sizeof(float);
       const std::int64_t more = std::max<std::int64_t>(0, bytes_of_columns - table_.partial_bytes);
       table_.partial_bytes += more;
-      room -= more / request_.element_bytes;
+      of_shape = more / request_.element_bytes;
     }
     const std::int64_t most = std::min<std::int64_t>(most_images(), table_.shape == step_shape::windows ? 1 : INT_MAX);
-    if (room < 0 || most < 1) {
+    if (room() < 0 || most < 1) {
       return "needs " +
-             std::to_string((request_.scratch_bytes / request_.element_bytes - room + elements_of(1)) *
+             std::to_string((request_.scratch_bytes / request_.element_bytes - room() + elements_of(1)) *
                             request_.element_bytes) +
              " bytes of scratch memory for an image and its filters, and a team has " +
              std::to_string(request_.scratch_bytes);
@@ -212,9 +231,9 @@ class table_maker {
     table_.groups = static_cast<int>(std::min<std::int64_t>(table_.batch, most_step_groups));
     table_.images_of_a_group = static_cast<int>(table_.batch / table_.groups);
     table_.larger_groups = static_cast<int>(table_.batch % table_.groups);
-    // As few rounds as the room allows, of equal length.
-    const std::int64_t rounds = (of_a_group - 1) / most + 1;
-    table_.images_at_once = static_cast<int>((of_a_group - 1) / rounds + 1);
+    // As few stages and rounds as there can be, of equal length.
+    table_.images_of_a_stage = is_staged() ? stage_images(of_a_group) : static_cast<int>(of_a_group);
+    table_.images_at_once = equal_part(table_.images_of_a_stage, most);
     table_.bytes_ahead = static_cast<int>(bytes_ahead(table_.images_at_once));
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
@@ -223,8 +242,12 @@ class table_maker {
       it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
       it.forward.run = run_of(it.forward, it.x.plane, it.in_channels);
       it.backward.run = run_of(it.backward, it.dy.plane, it.out_channels);
-      it.tile_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, (it.out_width - 1) / tile_rows + 1);
-      it.column_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, it.out_width);
+      if (it.takes_columns) {
+        const int columns = table_.images_at_once * ((it.in_channels + 1) / 2) * it.in_width;
+        it.backward.part_shift = 2 * columns <= step_threads && it.out_channels > 1 ? 1 : 0;
+      }
+      const int across = has_many() ? (it.out_width - 1) / tile_rows + 1 : it.out_width;
+      it.gradient_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, across);
     }
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
     // Beside wide tiles, those of filters are short.
@@ -235,9 +258,27 @@ class table_maker {
     return {};
   }
 
+  /// Whether a team takes groups of so many images in stages: it has to take several rounds, and the products of dense
+  /// layers have to have room.
+  [[nodiscard]] bool takes_stages(std::int64_t of_a_group, std::int64_t at_once) const {
+    return of_a_group > at_once && of_a_group >= request_.least_stage_images &&
+           at_once * taken_ >= least_product_elements(stage_images(of_a_group));
+  }
+
+  [[nodiscard]] int stage_images(std::int64_t of_a_group) const {
+    return equal_part(of_a_group, request_.most_stage_images);
+  }
+
+  /// The longest of the fewest equal parts of `all` that have at most `most`.
+  static int equal_part(std::int64_t all, std::int64_t most) {
+    const std::int64_t parts = (all - 1) / most + 1;
+    return static_cast<int>((all - 1) / parts + 1);
+  }
+
   /// The arrays in scratch memory, each at a multiple of 32 bytes.
   void place_scratch() {
-    const std::int64_t element = request_.element_bytes, images = table_.images_at_once;
+    const std::int64_t element = request_.element_bytes;
+    const std::int64_t images = is_staged() ? table_.images_of_a_stage : table_.images_at_once;
     constexpr std::int64_t of_int = sizeof(int), of_double = sizeof(double);
     const std::int64_t bytes[scratch_arrays] = {2 * of_double,
                                                 images * of_double,
@@ -248,7 +289,7 @@ class table_maker {
                                                 table_.bytes_ahead,
                                                 table_.copies * element,
                                                 table_.gradients * element,
-                                                images * table_.image_elements * element};
+                                                table_.images_at_once * table_.image_elements * element};
     std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
       table_.scratch_begin[i] = static_cast<int>(taken);
@@ -265,7 +306,8 @@ class table_maker {
     for (const int of_a_tile : {6, 4, 2}) {
       if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many()))) continue;
       result.maps = of_a_tile;
-      result.grid = item_grid((maps - 1) / of_a_tile + 1, groups, width);
+      const int of_maps = (maps - 1) / of_a_tile + 1;
+      result.grid = has_many() ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
       const std::int64_t tiles = std::int64_t{table_.images_at_once} * result.grid.of_an_image;
       result.part_shift = 0;
       while ((has_many() || of_a_tile == 2) && result.part_shift < 2 &&
@@ -289,8 +331,11 @@ class table_maker {
     return 1;
   }
 
-  [[nodiscard]] bool has_many() const { return table_.shape == step_shape::many_images; }
+  [[nodiscard]] bool has_many() const { return has_large_tiles(table_.shape); }
+  [[nodiscard]] bool is_staged() const { return table_.shape == step_shape::staged; }
 
+  /// Of an image of a stage in scratch memory: its loss, whether it is correct, and numbers of images.
+  static constexpr std::int64_t bytes_of_stage_image = sizeof(double) + 4 * sizeof(int);
   static constexpr std::int64_t largest_array = std::int64_t{1} << 24U;
 
   const step_request& request_;

@@ -39,11 +39,15 @@ struct step_planes {
 /// The rows of a tile of convolution_tiles.hpp.
 inline constexpr int tile_rows = 5;
 
+/// The rows of dy for which column_tiles.hpp makes dx.
+inline constexpr int least_column_rows = 8, most_column_rows = 10;
+
 /// How threads share the sums of a convolution (convolution_tiles.hpp).
 struct step_tiles {
-  item_grid grid;      ///< [groups of maps][groups of rows][columns]
+  /// [groups of maps][groups of rows][columns]; where tiles are large, [groups of rows][groups of maps][columns]
+  item_grid grid;
   int maps = 2;        ///< of a tile: 6, 4 or 2
-  int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile
+  int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile, or of a column of column_tiles.hpp
   int run = 1;         ///< neighbouring channels of such a lane
 };
 
@@ -54,6 +58,7 @@ struct step_layer {
   activation below = activation::none;     ///< of the layer that makes x
   bool is_first = false;                   ///< x is an image and needs no gradient
   bool takes_tiles = false;                ///< a convolution by convolution_tiles.hpp, forward and backward
+  bool takes_columns = false;              ///< of these, one whose dx is made by column_tiles.hpp
   bool owns_windows = false;               ///< no pixel lies in two windows, so each window writes its own pixels
   bool has_halves = false;                 ///< pooling whose windows of 2 x 2 pixels cover the plane, and lie in pairs
   /// Of a layer with halves: forward it notes which pixel of each window dx goes to, so backward it needs no x. Then x
@@ -75,9 +80,9 @@ struct step_layer {
   prumo::detail::index_divider window_strides;     ///< of rows
   prumo::detail::index_divider taps, tap_columns;  ///< of a filter, and of a row of it
   step_tiles forward, backward;                    ///< of a convolution that takes tiles: those of y, and those of dx
-  item_grid column_places;                         ///< the tiles of one channel of y, for sums over its places
-  item_grid tile_places;                           ///< the squares of places of one channel of y, for sums over them
-  step_planes x, y, dy, dx;                        ///< dy and dx lie at y and x, except where dx depends on all of x
+  /// The tiles of one channel of y, for sums over its places: some rows of a column, or squares where tiles are large.
+  item_grid gradient_places;
+  step_planes x, y, dy, dx;  ///< dy and dx lie at y and x, except where dx depends on all of x
 
   int weights = -1;  ///< the place in the flat array of parameters; -1: none
   int bias = -1;
@@ -119,14 +124,28 @@ struct step_layer {
 };
 
 inline constexpr int most_step_layers = 16;
+inline constexpr int most_kept_ranges = most_step_layers;
 
 /// Nets and batches for which kernels are compiled, because the memory of instructions is short.
 enum class step_shape : int {
   few_images,
   /// A team has several images at once, and there are so many weights that tiles of dense layers are wide.
   many_images,
+  /// The same where a group of images takes several rounds: all of its images go through the dense layers together
+  /// (step_stages.hpp).
+  staged,
   /// window_image.hpp
   windows
+};
+
+/// Whether the functions of a shape are those for many images at once.
+KOKKOS_FUNCTION constexpr bool has_large_tiles(step_shape shape) {
+  return shape == step_shape::many_images || shape == step_shape::staged;
+}
+
+/// A part of an image's scratch memory, in elements: multiples of 4.
+struct kept_range {
+  int begin = 0, elements = 0;
 };
 
 /// The arrays of a team's scratch memory behind the table and the partial sums (step_scratch.hpp).
@@ -173,6 +192,16 @@ struct step_table {
   int scratch_bytes = 0;                   ///< that a team has to have, aligned to 32 bytes
   std::int64_t batch = 1;
   step_layer layer[most_step_layers];
+  int first_dense = 0;  ///< the layers before it have filters or pool; it and those behind it are dense
+  /// Of the shape `staged`: how many images go through the dense layers together, and the elements of each that are
+  /// kept in memory meanwhile.
+  int images_of_a_stage = 0;
+  int kept = 0;
+  /// What is kept of an image's scratch memory, one part behind the other. The first one is x of the first dense layer,
+  /// which goes to the factors instead; dx comes from its place among what is kept. Behind it comes what the layer
+  /// below needs, in all `kept_of_last` parts.
+  int kept_ranges = 0, kept_of_last = 0;
+  kept_range kept_range_of[most_kept_ranges];
 
   /// The images that group `which` takes of a step with `images` of them, fewer than 2^31: from here to where the next
   /// group begins. Steps of whole batches need no division.
@@ -208,6 +237,10 @@ struct step_request {
   /// Teams with at least so many images at once have many, if the weights make more than so many tiles.
   int many_images = INT_MAX;
   std::size_t most_narrow_tiles = 0;
+  /// Most images that go through dense layers together, if a group takes several rounds.
+  int most_stage_images = 64;
+  /// Groups of fewer images do not: the products of dense layers would have few rows.
+  int least_stage_images = 2;
   /// Whether teams keep dy with edges of zeros, for convolution_tiles.hpp.
   bool wants_edges = true;
 };
@@ -235,6 +268,18 @@ inline constexpr int partial_sums = step_threads / most_gradient_lanes * 32;
 /// How many four-byte words of the next images a thread of a device loads ahead.
 inline constexpr int held_words = 4;
 inline constexpr int pixels_of_word = 4;
+
+/// Products of rows of two arrays (row_products.hpp): how many elements of each row lie in scratch memory at once, the
+/// rows of a thread's tile, and the elements from a row to the next, which begins with a pack in other banks.
+inline constexpr int product_depth = 32;
+inline constexpr int product_rows = 8, product_columns = 4;
+template <class C>
+inline constexpr int product_pitch = product_depth + static_cast<int>(16 / sizeof(C));
+/// The least room for them: for the rows of a stage's images, a few rows of weights, and the same again for the
+/// elements that come next.
+KOKKOS_FUNCTION constexpr std::int64_t least_product_elements(std::int64_t images) {
+  return 2 * ((images - 1) / product_rows + 2) * product_rows * product_pitch<float>;
+}
 
 /// The largest number of groups of images in a step. It is no property of a device, so that all devices sum in one
 /// order. The GPUs at hand have 132 multiprocessors, and a group needs one.
