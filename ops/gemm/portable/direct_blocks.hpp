@@ -195,7 +195,8 @@ struct direct_blocks {
     using sizes = direct_sizes<compute_t<T>>;
     constexpr std::int64_t most_wide_depth = 16, widest = 8192, narrow = 128, deepest = 2048, deepest_columns = 128;
     if (is_wide(problem)) {
-      const std::int64_t most = copies_b ? sizes::copied_elements / most_wide_depth : sizes::kept_elements / problem.m;
+      const std::int64_t kept = sizes::kept_elements / problem.m;
+      const std::int64_t most = copies_b ? std::min(kept, sizes::copied_elements / most_wide_depth) : kept;
       cut(problem, problem.m, std::min(widest, most / sizes::panel * sizes::panel));
       depth = problem.m <= few_rows ? 8 : wide_depth;
     } else {
