@@ -56,7 +56,7 @@ struct direct_blocks {
   std::int64_t part_depth = 1;
   bool copies_b = false;
   bool is_far = false;      ///< B mostly comes from memory, or from a cache that is about as slow
-  bool asks_for_a = false;  ///< A is far, and its rows follow each other
+  bool asks_for_a = false;  ///< A may be far, and its rows follow each other
   bool keeps_sums = false;  ///< in memory, from one block of the depth to the next
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
   /// own: a line that two threads write parts of moves to and fro between their caches.
@@ -65,11 +65,13 @@ struct direct_blocks {
   template <class T>
   static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads) {
     direct_blocks blocks;
+    // More than a first-level cache holds. If more of A is in the next one, it costs little to ask for it.
+    constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
     blocks.copies_b = widens_for_direct<T> || problem.b.column_stride != 1 || has_colliding_rows(problem);
     blocks.is_far = are_far<T>(problem.n * problem.k, threads);
     blocks.asks_for_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
                         problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
-                        are_far<T>(problem.m * problem.k, threads);
+                        problem.m * problem.k > near_elements;
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
     if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {
@@ -149,13 +151,20 @@ struct direct_blocks {
   }
 
   /// Cuts on until there are a few blocks for each thread: rows first, because threads that write parts of the same
-  /// rows take cache lines from each other, but where B is copied, columns first.
+  /// rows take cache lines from each other, but where B is copied, columns first. With AVX-512, rows also come first if
+  /// few rows of B are copied: then a block writes whole rows of C, one behind the other.
   template <class T>
   void cut_for_threads(const gemm_problem<T>& problem, std::int64_t threads) {
     constexpr std::int64_t panel = direct_sizes<compute_t<T>>::panel, tile_rows = direct_sizes<compute_t<T>>::tile_rows;
-    const std::int64_t wanted = threads == 1 ? 1 : 4 * threads;
+    // Where each block copies the few columns of B, there are no more than needed.
+    const bool copies_few = problem.n < panel && (copies_b || problem.n > direct_sizes<compute_t<T>>::lanes ||
+                                                  problem.b.row_stride != problem.n);
+    const std::int64_t wanted = threads == 1 ? 1 : (copies_few ? 1 : 4) * threads;
     const auto are_few = [&] { return problem.batch * row_blocks * column_blocks * parts < wanted; };
-    while (are_few() && rows > 4 * tile_rows && !copies_b) cut(problem, rows / 2, columns);
+    constexpr std::int64_t few_copied_rows = 16;
+    const bool has_large_caches = direct_sizes<compute_t<T>>::has_large_caches;
+    const bool cuts_rows = !copies_b || (has_large_caches && problem.k <= few_copied_rows);
+    while (are_few() && rows > 4 * tile_rows && cuts_rows) cut(problem, rows / 2, columns);
     while (are_few() && columns > 4 * panel) cut(problem, rows, columns / 2);
     while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
   }

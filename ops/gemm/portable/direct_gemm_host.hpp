@@ -80,7 +80,7 @@ class direct_gemm_host_kernel {
       } else {
         // The first tile asks for what the next block reads.
         if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
-        tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
           multiply_and_finish<Rows>(rows_of_a, b, at, row, memory);
           if constexpr (sizes::has_large_caches) b.ahead = 0;
         });
@@ -91,7 +91,7 @@ class direct_gemm_host_kernel {
       for (std::int64_t p = begin; p < end;) {
         const std::int64_t depth = columns.depth_from(at.columns, p, end);
         const operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
-        tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
           const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, p, depth, widened);
           tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, at.columns,
                                                false);
@@ -168,7 +168,7 @@ class direct_gemm_host_kernel {
       begin += kept;
       kept = 0;
     };
-    tiles::for_each(at.rows, at.columns, [&]<int Rows>(std::int64_t row) {
+    tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
       if ((kept + Rows) * at.columns + panel > sizes::kept_elements) finish_kept();
       const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, widened);
       tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, at.columns, true);

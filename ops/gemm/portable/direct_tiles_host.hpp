@@ -44,13 +44,18 @@ class direct_tiles {
     std::int64_t ahead = 0;  ///< from what is read to what is read afterwards; 0 if it is in a cache
   };
 
-  /// Calls function<Rows>(row) for the tiles of a block, from its first row on.
+  /// Calls function<Rows>(row) for the tiles of a block, from its first row on. Sums have `depth` products, those that
+  /// are kept more than a few.
   template <class Function>
-  static void for_each(std::int64_t rows, std::int64_t columns, const Function& function) {
+  static void for_each(std::int64_t rows, std::int64_t columns, std::int64_t depth, const Function& function) {
     std::int64_t row = 0;
     const auto call = [&]<int Rows>(std::integral_constant<int, Rows>) {
       for (; rows - row >= Rows; row += Rows) function.template operator()<Rows>(row);
     };
+    // Few products for each sum: low tiles write long runs of each row of C.
+    constexpr int low_rows = 3;
+    constexpr std::int64_t short_sum = 8, wide = 4 * lanes;
+    if (sizes::has_large_caches && depth <= short_sum && columns > wide) call(std::integral_constant<int, low_rows>{});
     if (columns <= lanes) call(std::integral_constant<int, 2 * tile_rows>{});
     while (row < rows) {
       const int here = rows_of_tile(rows - row);

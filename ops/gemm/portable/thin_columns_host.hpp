@@ -51,8 +51,8 @@ class thin_columns_of_a_kernel {
     const std::int64_t first = share.rows * partition_.block_rows;
     const std::int64_t rows = std::min(partition_.block_rows, problem_.m - first);
     const std::int64_t end = std::min(problem_.k, (share.part + 1) * partition_.columns);
-    C sums[thin_columns_partition::most_rows];
-    std::fill_n(sums, rows, C(0));
+    C sums[thin_columns_partition::most_rows + vector::lanes];
+    std::fill_n(sums, rows + vector::lanes, C(0));
     std::int64_t j = share.part * partition_.columns;
     for (; j + at_once <= end; j += at_once) add<at_once>(share, first, rows, j, sums);
     for (; j < end; ++j) add<1>(share, first, rows, j, sums);
@@ -78,7 +78,11 @@ class thin_columns_of_a_kernel {
     }
     std::int64_t i = 0;
     if constexpr (Contiguous) {
-      for (; i + vector::lanes <= rows; i += vector::lanes) {
+      // The last vector reads on in the column behind, which gives sums that nobody reads.
+      const std::int64_t behind = (problem_.k - column - Columns) * problem_.m;
+      const bool reads_on = problem_.a.column_stride == problem_.m && behind >= vector::lanes;
+      const std::int64_t end = reads_on ? rows : rows - vector::lanes + 1;
+      for (; i < end; i += vector::lanes) {
         vector sum = vector::load(sums + i);
         PRUMO_UNROLL
         for (int which = 0; which < Columns; ++which) {

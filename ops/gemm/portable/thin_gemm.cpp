@@ -90,6 +90,8 @@ void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   if constexpr (std::is_floating_point_v<T>) {
     if (!multiplies_few_columns(problem)) return enqueue_direct_product(ctx, given);
     enqueue_rows(ctx, problem, problem.n > 1 ? work_of_few_columns(problem) : work);
+  } else if (has_short_sums(problem)) {
+    enqueue_direct_product(ctx, given);
   } else if (takes_columns(problem)) {
     enqueue_columns(ctx, problem, work);
   } else {

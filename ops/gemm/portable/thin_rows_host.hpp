@@ -73,17 +73,20 @@ class thin_rows_kernel {
 
  public:
   static std::int64_t parts_of(const gemm_problem<T>& problem) {
-    return thin_blocks_of(problem.k, thin_block_elements);
+    return thin_blocks_of(problem.k, longest_part(problem));
   }
 
   thin_rows_kernel(const gemm_problem<T>& problem, const thin_columns<C>& b, C* partial)
       : problem_(problem), result_(problem, parts_of(problem), partial), b_(b) {
-    const std::int64_t length = std::min(problem.k, thin_block_elements);
+    const std::int64_t length = std::min(problem.k, longest_part(problem));
     constexpr std::int64_t many_rows = 256, elements_read_again = 4096;
     // A block is read by each group of columns, from the nearest cache if it fits there.
     const std::int64_t elements = problem.n > most_columns && sizeof(T) > 2 ? elements_read_again : thin_block_elements;
-    const std::int64_t least = problem.m >= many_rows ? vector::lanes : 1;
-    block_rows_ = std::clamp<std::int64_t>(elements / length, least, most_rows);
+    // Where several columns are multiplied, rows are computed side by side, whether they are there or not.
+    const std::int64_t unit = problem.n > 1 ? sums_in_registers : vector::lanes;
+    const std::int64_t few = problem.n > 1 ? std::min<std::int64_t>(problem.m, rows_beside(most_beside)) : 1;
+    block_rows_ = std::clamp<std::int64_t>(elements / length, problem.m >= many_rows ? unit : few, most_rows);
+    if (problem.n > 1 && block_rows_ > unit) block_rows_ -= block_rows_ % unit;
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
     // Short rows that mostly come from memory: those of the next block are asked for, because processors see too late
     // that they are read one after the other. Kernels for 32 registers have enough of them for the addresses.
@@ -97,17 +100,18 @@ class thin_rows_kernel {
 
   void operator()(std::int64_t block) const {
     thin_share share = thin_share::of(block, 1, parts_of(problem_), row_blocks_);
-    const std::int64_t begin = share.part * thin_block_elements;
+    const std::int64_t part_length = longest_part(problem_);
+    const std::int64_t begin = share.part * part_length;
     const std::int64_t first = share.rows * block_rows_;
     const gemm_matrix<const T>& a = problem_.a;
     const operands at{a.data + share.batch * a.batch_stride + first * a.row_stride + begin * a.column_stride,
                       b_.column(share) + begin, std::min(block_rows_, problem_.m - first),
-                      std::min(thin_block_elements, problem_.k - begin)};
+                      std::min(part_length, problem_.k - begin)};
     C sums[most_columns * row_of_sums];
     for (std::int64_t left = problem_.n; left > 0;) {
       share.column = problem_.n - left;
       // Four columns at once are left to the last, so that no single one is.
-      const std::int64_t columns = left == 4 || left == 8 ? 4 : std::min<std::int64_t>(left, 3);
+      const std::int64_t columns = left == 4 || left == 8 ? 4 : std::min<std::int64_t>(left, most_beside);
       operands of_columns = at;
       of_columns.b += share.column * b_.column_stride;
       if (share.column == 0) of_columns.ahead = ahead_;
@@ -125,17 +129,21 @@ class thin_rows_kernel {
  private:
   using vector = simd<C>;
   static constexpr std::int64_t most_rows = 1024;
+  /// Several columns of B are read again for each few rows.
+  static std::int64_t longest_part(const gemm_problem<T>& problem) {
+    return problem.n > 1 ? thin_block_elements / 4 : thin_block_elements;
+  }
   static constexpr int most_columns = 4;
+  /// Columns of most groups.
+  static constexpr int most_beside = 3;
   /// With room for a tile of which only the first row is there.
   static constexpr std::int64_t row_of_sums = most_rows + 32;
   /// The partial sums of a long row that is multiplied alone.
   static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
   static constexpr int registers = in_registers / vector::lanes;
   /// Rows that are multiplied side by side, with a vector of sums for each column.
-  static constexpr int rows_beside(int columns) {
-    constexpr int sums = simd_has_many_registers ? 24 : 12;
-    return columns == 1 ? vector::lanes : sums / columns;
-  }
+  static constexpr int sums_in_registers = simd_has_many_registers ? 24 : 12;
+  static constexpr int rows_beside(int columns) { return columns == 1 ? vector::lanes : sums_in_registers / columns; }
 
   /// Rows of A in a block, and columns of B.
   struct operands {
