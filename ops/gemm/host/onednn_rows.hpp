@@ -7,8 +7,8 @@
 /// infinite or a NaN, a whole row of C becomes NaN. Where that may be, rows are copied, with zeros behind each.
 ///
 /// What is loaded belongs to the next row. If one of its numbers is special, all of its own row of C is special, too:
-/// an infinity times a number is infinite or a NaN. So the first numbers of each row of C tell after the product
-/// whether its numbers can be trusted. Where C cannot tell, because it is added to or has gaps, A is looked at before.
+/// an infinity times a number is infinite or a NaN. So of two neighbouring rows of C, one tells whether the numbers of
+/// both can be trusted. Where C cannot tell, because it is added to, A is looked at before.
 
 #include "blas_form.hpp"
 #include <prumo/detail/host/simd.hpp>
@@ -81,22 +81,26 @@ struct matrix_rows {
   }
 };
 
-/// Looks for infinities and NaNs in loads of numbers of 16 bits.
+/// The bits of an exponent: infinities and NaNs have all of them.
+template <class T>
+inline constexpr unsigned exponent_bits = std::is_same_v<T, f16> ? 0x7c00 : 0x7f80;
+
+/// Looks for infinities and NaNs in rows of A without gaps, where they are loaded behind the end of the row before: in
+/// the last load of each row but the last one, or everywhere in short rows.
 template <class T>
 class special_numbers_kernel {
  public:
-  /// In rows of A without gaps, where they are loaded behind the end of the row before: in the last load of each row
-  /// but the last one, or everywhere in short rows.
-  static special_numbers_kernel behind_rows(const matrix_rows<T>& rows, std::atomic<bool>& found) {
-    if (rows.length < amx_numbers) return everywhere(rows, found);
+  special_numbers_kernel(const matrix_rows<T>& rows, std::atomic<bool>& found)
+      : data_(rows.data), numbers_(rows.count() * rows.length), found_(&found) {
+    if (rows.length < amx_numbers) {
+      loads_ = (numbers_ + amx_numbers - 1) / amx_numbers;
+      return;
+    }
     const std::int64_t first = loaded_length(rows.length) - amx_numbers;
-    return {rows.data + first, rows.count() * rows.length - first, rows.count() - 1, rows.length, found};
-  }
-
-  /// In all numbers of rows without gaps.
-  static special_numbers_kernel everywhere(const matrix_rows<T>& rows, std::atomic<bool>& found) {
-    const std::int64_t numbers = rows.count() * rows.length;
-    return {rows.data, numbers, (numbers + amx_numbers - 1) / amx_numbers, amx_numbers, found};
+    data_ += first;
+    numbers_ -= first;
+    loads_ = rows.count() - 1;
+    stride_ = rows.length;
   }
 
   std::int64_t blocks() const { return (loads_ + loads_of_block - 1) / loads_of_block; }
@@ -120,13 +124,8 @@ class special_numbers_kernel {
   }
 
  private:
-  special_numbers_kernel(const T* data, std::int64_t numbers, std::int64_t loads, std::int64_t stride,
-                         std::atomic<bool>& found)
-      : data_(data), numbers_(numbers), loads_(loads), stride_(stride), found_(&found) {}
-
   static constexpr std::int64_t loads_of_block = 64;
-  /// The bits of an exponent: infinities and NaNs have all of them.
-  static constexpr std::uint64_t exponent = std::is_same_v<T, f16> ? 0x7c00 : 0x7f80;
+  static constexpr std::uint64_t exponent = exponent_bits<T>;
 
   /// Four times the same number of 16 bits.
   static constexpr std::uint64_t repeated(std::uint64_t bits) { return bits * 0x0001000100010001u; }
@@ -148,8 +147,8 @@ class special_numbers_kernel {
 
   const T* data_;
   std::int64_t numbers_;
-  std::int64_t loads_;
-  std::int64_t stride_;
+  std::int64_t loads_ = 0;
+  std::int64_t stride_ = amx_numbers;
   std::atomic<bool>* found_;
 };
 
@@ -214,29 +213,32 @@ bool load_next_rows(const matrix_rows<T>& rows) {
   return loaded_length(rows.length) != rows.length && rows.count() > 1;
 }
 
-/// Whether C is to tell if something special was loaded: where its rows are so short that there is less to look at than
-/// in A. Of few rows, A is looked at, on the calling thread: lines of C have just been written by all threads.
+/// Whether one of two neighbouring rows of C is special, or the last one: as the first number of every second row
+/// tells.
 template <class T>
-bool tells_special_numbers(const matrix_rows<T>& a, const matrix_rows<T>& c) {
-  constexpr std::int64_t many_rows = 512;
-  const bool are_short = c.length < std::min(a.length, amx_numbers);
-  return load_next_rows(a) && a.have_no_gaps() && c.have_no_gaps() && are_short && c.count() >= many_rows;
-}
-
-template <class Exec, class T>
-bool find_special_numbers(const Exec& instance, const special_numbers_kernel<T>& kernel,
-                          const prumo::detail::host_work& work, const std::atomic<bool>& found) {
-  static const std::string label = "prumo::gemm::special_numbers";
-  prumo::detail::launch_blocks(instance, label, kernel, work);
-  return found;
-}
-
-/// Each thread looks at about what it has written.
-template <class Exec, class T>
-bool have_special_numbers(const Exec& instance, const matrix_rows<T>& c) {
-  std::atomic<bool> found = false;
-  return find_special_numbers(instance, special_numbers_kernel<T>::everywhere(c, found),
-                              prumo::detail::host_work::unknown(), found);
+bool are_special(const matrix_rows<T>& c) {
+  static_assert(sizeof(T) == 2);
+  // Adding the lowest bit to a full exponent carries into the bit of the sign.
+  constexpr unsigned lowest = exponent_bits<T> & (~exponent_bits<T> + 1);
+  constexpr std::int64_t group = 4;
+  const auto seen_of = [&](const T* number) {
+    std::uint16_t bits;
+    std::memcpy(&bits, number, sizeof(bits));
+    return (bits & exponent_bits<T>)+lowest;
+  };
+  unsigned seen = 0;
+  for (std::int64_t matrix = 0; matrix < c.matrices; ++matrix) {
+    const T* const first = c.data + matrix * c.matrix_stride;
+    unsigned of_group[group] = {};
+    std::int64_t row = 1;
+    for (; row + 2 * group <= c.rows; row += 2 * group) {
+      for (std::int64_t i = 0; i < group; ++i) of_group[i] |= seen_of(first + (row + 2 * i) * c.stride);
+    }
+    for (; row < c.rows; row += 2) seen |= seen_of(first + row * c.stride);
+    seen |= seen_of(first + (c.rows - 1) * c.stride);
+    for (const unsigned some : of_group) seen |= some;
+  }
+  return (seen & 0x8000) != 0;
 }
 
 /// Whether something special may be loaded behind the end of a row. In rows without gaps it is a number of A, and the
@@ -245,10 +247,12 @@ template <class Exec, class T>
 bool may_load_special_numbers(const Exec& instance, const matrix_rows<T>& rows) {
   if (!load_next_rows(rows)) return false;
   if (!rows.have_no_gaps()) return true;
+  static const std::string label = "prumo::gemm::special_numbers";
   constexpr double of_a_load = 2;  // nanoseconds
   std::atomic<bool> found = false;
-  return find_special_numbers(instance, special_numbers_kernel<T>::behind_rows(rows, found),
-                              prumo::detail::host_work::repeated(rows.count(), of_a_load), found);
+  prumo::detail::launch_blocks(instance, label, special_numbers_kernel<T>(rows, found),
+                               prumo::detail::host_work::repeated(rows.count(), of_a_load));
+  return found;
 }
 
 template <class Exec, class T>
