@@ -4,7 +4,9 @@
 #include "thin_gemm.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
+#include <utility>
 
 namespace prumo::backend {
 
@@ -39,16 +41,25 @@ bool is_direct(const gemm_problem<T>& problem) {
 
 /// Whether that kernel multiplies 16-bit numbers faster than oneDNN with AVX-512: measured on an Intel Emerald Rapids,
 /// which has units for products of bf16, and multiplies f16 as f32. A call of oneDNN takes microseconds. It copies a
-/// wide B for three rows, too, and does not cut the long sums of a small C into parts for its threads.
+/// wide B for few rows, too, writes C more slowly where sums are short, and does not cut the long sums of a small C
+/// into parts for its threads.
 template <class T>
 bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   constexpr bool is_f16 = std::is_same_v<T, f16>;
-  constexpr std::int64_t few_products = std::int64_t{1} << (is_f16 ? 18 : 15);
-  constexpr std::int64_t long_sum = 1024, few_entries = 4096, few_rows = 3;
+  constexpr std::int64_t few_products = std::int64_t{1} << (is_f16 ? 18 : 16);
+  constexpr std::int64_t long_sum = 1024, few_entries = is_f16 ? 4096 : 256;
+  constexpr std::int64_t shortest_sum = is_f16 ? 4 : 2, long_row = 384, far_entries = std::int64_t{1} << 21;
+  constexpr std::int64_t few_rows = 3, more_rows = is_f16 ? 8 : 24, short_sum = 32;
+  constexpr std::int64_t far_elements = std::int64_t{1} << 18;
+  constexpr std::int64_t few_columns = is_f16 ? 16 : 0, sum_of_few_columns = 192;
   if (problem.m * problem.n * problem.k * problem.batch <= few_products) return true;
-  if (is_f16 && problem.k >= long_sum && problem.m * problem.n <= few_entries) return true;
+  if (problem.k >= long_sum && problem.m * problem.n <= few_entries) return true;
   const gemm_problem<T> turned = turned_for_direct(problem);
-  return turned.m <= few_rows && turned.b.column_stride == 1;
+  if (turned.k <= shortest_sum && turned.n >= long_row && turned.m * turned.n > far_entries) return true;
+  if (turned.b.column_stride != 1) return false;
+  if (turned.n <= few_columns && turned.k <= sum_of_few_columns) return true;
+  const bool is_wide = turned.n >= 8 * turned.m && turned.k <= short_sum && turned.n * turned.k > far_elements;
+  return turned.m <= (is_wide ? more_rows : few_rows);
 }
 
 /// Whether that kernel is faster than the host's BLAS, too: where sums are shorter still, C is narrower, or C is small.
@@ -61,24 +72,65 @@ bool is_direct_for_library(const gemm_problem<T>& problem) {
   return problem.k <= short_sum || std::min(problem.m, problem.n) <= few || is_small;
 }
 
-/// Whether oneDNN, where it is linked, is faster still. It was measured with AVX-512 only, on a server whose last-level
-/// cache is far away, and with one or two threads. A call of oneDNN takes microseconds. Where C is small, it does not
-/// cut sums into parts for its threads. If C has few rows, B comes from memory and is not copied, the kernel for direct
-/// products reads it faster, and the one for up to six columns reads A faster. Short sums, too, are written faster by
-/// us.
+/// Whether rules for oneDNN's products of f32 hold for a problem. They were measured on an Intel Emerald Rapids, with
+/// AVX-512 only, on a server whose last-level cache is far away, and with one or two threads.
+template <class T>
+bool is_measured_for_onednn(const gemm_problem<T>& problem) {
+  return std::is_same_v<T, float> && simd_bytes >= 64 && problem.batch == 1 && !problem.has_epilogue();
+}
+
+/// Whether oneDNN, where it is linked, is faster still. A call of oneDNN takes microseconds. Where C is small, it does
+/// not cut sums into parts for its threads. If C has few rows, B comes from memory and is not copied, the kernel for
+/// direct products reads it faster, and the one for up to six columns reads A faster. Short sums, too, are written
+/// faster by us.
 template <class T>
 bool is_direct_for_onednn(const gemm_problem<T>& given) {
-  constexpr std::int64_t short_sum = 32, long_sum = 1024, few_columns = 6, few_rows = 24;
+  constexpr std::int64_t short_sum = 64, long_sum = 1024, few_columns = 6, few_rows = 24, few_rows_of_long_sums = 48;
   constexpr std::int64_t few_products = std::int64_t{1} << 20, few_entries = 4096;
-  if (!std::is_same_v<T, float> || simd_bytes < 64 || given.batch != 1 || given.has_epilogue()) return false;
-  if (given.k < short_sum || given.m * given.n * given.k < few_products) return false;
+  if (!is_measured_for_onednn(given)) return false;
+  if (given.k <= short_sum || given.m * given.n * given.k < few_products) return false;
   if (given.k >= long_sum && given.m * given.n <= few_entries) return false;
   if (is_thin(given) && std::min(given.m, given.n) <= few_columns) return false;
   const gemm_problem<T> problem = turned_for_direct(given);
   constexpr std::int64_t far_elements = std::int64_t{1} << 20, colliding_rows = 1024 / sizeof(T);
-  const bool reads_b_once = problem.m <= few_rows && problem.n >= 8 * problem.m && problem.b.column_stride == 1 &&
+  const bool reads_b_once = problem.m <= (problem.k >= long_sum ? few_rows_of_long_sums : few_rows) &&
+                            problem.n >= 4 * problem.m && problem.b.column_stride == 1 &&
                             problem.b.row_stride % colliding_rows != 0;
   return !reads_b_once || problem.k * problem.n <= far_elements;
+}
+
+/// Whether the kernel for direct products is faster than libraries that know AVX-512, too, for sums that are not quite
+/// short and a large C: 758 x 950 x 72 took 725 us, and OpenBLAS and oneDNN took 834 and 906 us.
+template <class T>
+bool is_direct_for_large_vectors(const gemm_problem<T>& problem) {
+  constexpr std::int64_t short_sum = 128, few_rows = 192, few_columns = 384;
+  const auto [rows, columns] =
+      problem.c.column_stride == 1 ? std::pair(problem.m, problem.n) : std::pair(problem.n, problem.m);
+  return is_measured_for_onednn(problem) && is_direct(problem) && problem.k <= short_sum && rows > few_rows &&
+         columns > few_columns;
+}
+
+/// Whether oneDNN, where it is linked, comes before the BLAS: where B or C is small. OpenBLAS is faster for large ones.
+template <class T>
+bool is_small_for_onednn(const gemm_problem<T>& problem) {
+  constexpr std::int64_t few_columns = 1024, few = 192, elements_of_b = std::int64_t{1} << 20;
+  if (!is_measured_for_onednn(problem)) return false;
+  const std::int64_t columns = problem.c.column_stride == 1 ? problem.n : problem.m;
+  const bool is_narrow = std::min(problem.m, problem.n) <= few;
+  if (columns <= few_columns && (is_narrow || columns * problem.k <= elements_of_b)) return true;
+  return is_narrow && columns * problem.k <= 4 * elements_of_b;
+}
+
+/// The order of a host's candidates.
+enum class host_order : std::uint8_t { libraries, onednn_and_libraries, portable, onednn_and_portable };
+
+template <class T>
+host_order host_order_of(const gemm_problem<T>& problem) {
+  if (is_thin_for_library(problem) || is_direct_for_library(problem)) {
+    return is_direct_for_onednn(problem) ? host_order::onednn_and_portable : host_order::portable;
+  }
+  if (is_direct_for_large_vectors(problem)) return host_order::portable;
+  return is_small_for_onednn(problem) ? host_order::onednn_and_libraries : host_order::libraries;
 }
 
 /// C = act(alpha A B + beta C + bias) of such a problem on a host, in any strides.

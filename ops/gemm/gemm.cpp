@@ -52,19 +52,25 @@ struct gemm_operation {
           portable_first);
     };
     if constexpr (is_host_space<Exec>) {
-      static const auto with_portable_first = list(false, true);
-      static const auto with_onednn_first = [] {
-        auto all = with_portable_first;
+      const auto with_onednn_first = [](auto all) {
         std::stable_partition(all.begin(), all.end(), [](const auto& one) { return one.name == "onednn"; });
         return all;
-      }();
-      if (backend::is_thin_for_library(of) || backend::is_direct_for_library(of)) {
-        return backend::is_direct_for_onednn(of) ? with_onednn_first : with_portable_first;
+      };
+      static const auto libraries = list(false, false), portable = list(false, true);
+      static const auto onednn_and_libraries = with_onednn_first(libraries);
+      static const auto onednn_and_portable = with_onednn_first(portable);
+      switch (backend::host_order_of(of)) {
+        case backend::host_order::onednn_and_libraries: return onednn_and_libraries;
+        case backend::host_order::portable: return portable;
+        case backend::host_order::onednn_and_portable: return onednn_and_portable;
+        case backend::host_order::libraries: break;
       }
+      return libraries;
+    } else {
+      static const auto of_plain_products = list(false, false);
+      static const auto of_products_with_epilogue = list(true, false);
+      return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
     }
-    static const auto of_plain_products = list(false, false);
-    static const auto of_products_with_epilogue = list(true, false);
-    return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
   }
 
   template <class Exec>

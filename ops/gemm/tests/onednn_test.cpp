@@ -181,17 +181,18 @@ TEST(onednn, is_there_for_all_types_but_f64) {
   EXPECT_EQ(has(dtype::f64), 0);
 }
 
-/// Products that the portable kernel computes without copies. Which of them oneDNN gets was measured with AVX-512.
-TEST(onednn, direct_products_of_f32) {
+/// Which products of f32 oneDNN gets was measured with AVX-512.
+TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
   const auto name = [](std::int64_t m, std::int64_t n, std::int64_t k, dtype type = dtype::f32) {
     return gemm_implementation(host{}, transposition::no, transposition::no, 1, array_ref(nullptr, type, {m, k}),
                                array_ref(nullptr, type, {k, n}), 0, array_ref(nullptr, type, {m, n}));
   };
-  const std::string_view faster = simd_bytes >= 64 ? "onednn" : "portable";
-  EXPECT_EQ(name(300, 300, 64), faster);
-  EXPECT_EQ(name(300, 300, 64, dtype::f64), "portable");
-  EXPECT_EQ(name(300, 300, 31), "portable");  // short sums
-  EXPECT_EQ(name(100, 100, 64), "portable");  // few products
+  const bool has_large_vectors = simd_bytes >= 64;
+  const std::string_view faster = has_large_vectors ? "onednn" : "portable";
+  EXPECT_EQ(name(300, 300, 65), faster);
+  EXPECT_EQ(name(300, 300, 65, dtype::f64), "portable");
+  EXPECT_EQ(name(300, 300, 64), "portable");  // short sums
+  EXPECT_EQ(name(100, 100, 70), "portable");  // few products
   EXPECT_EQ(name(60, 300, 500), faster);
   EXPECT_EQ(name(60, 60, 5000), "portable");  // sums in parts
   EXPECT_EQ(name(5000, 7, 500), faster);
@@ -199,6 +200,14 @@ TEST(onednn, direct_products_of_f32) {
   EXPECT_EQ(name(20, 5000, 300), "portable");  // B is read once
   EXPECT_EQ(name(20, 5120, 300), faster);      // rows of B are copied
   EXPECT_EQ(name(25, 5000, 300), faster);
+  EXPECT_EQ(name(40, 5000, 1100), "portable");
+  EXPECT_EQ(name(49, 5000, 1100), faster);
+  // The BLAS comes before oneDNN where B and C are large, and elsewhere without AVX-512.
+  const std::string_view of_the_blas = name(2000, 2000, 2000);
+  EXPECT_EQ(name(150, 300, 5000), has_large_vectors ? "onednn" : of_the_blas);
+  EXPECT_EQ(name(700, 700, 700), has_large_vectors ? "onednn" : of_the_blas);
+  EXPECT_EQ(name(300, 3000, 3000), of_the_blas);
+  EXPECT_EQ(name(600, 600, 100), has_large_vectors ? "portable" : of_the_blas);
 }
 
 }  // namespace
