@@ -62,19 +62,22 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_
 template <bool Streaming, class Pack, class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_at_once(T* to, const Pack& pack) {
 #if defined(__CUDA_ARCH__)
-  static_assert(sizeof(Pack) == 2 || sizeof(Pack) == 4 || sizeof(Pack) == 8 || sizeof(Pack) == 16);
-  using small_bits = std::conditional_t<sizeof(Pack) == 2, unsigned short, unsigned>;
-  using large_bits = std::conditional_t<sizeof(Pack) == 8, uint2, uint4>;
-  std::conditional_t<sizeof(Pack) <= 4, small_bits, large_bits> bits;
-  memcpy(&bits, &pack, sizeof(bits));
-  if constexpr (Streaming) {
-    __stcs(reinterpret_cast<decltype(bits)*>(to), bits);
-  } else {
-    __stwb(reinterpret_cast<decltype(bits)*>(to), bits);
+  // Longer packs are those of emulated teams, which a device never runs.
+  if constexpr (sizeof(Pack) <= 16) {
+    using small_bits = std::conditional_t<sizeof(Pack) == 2, unsigned short, unsigned>;
+    using large_bits = std::conditional_t<sizeof(Pack) == 8, uint2, uint4>;
+    std::conditional_t<sizeof(Pack) <= 4, small_bits, large_bits> bits;
+    static_assert(sizeof(bits) == sizeof(Pack));
+    memcpy(&bits, &pack, sizeof(bits));
+    if constexpr (Streaming) {
+      __stcs(reinterpret_cast<decltype(bits)*>(to), bits);
+    } else {
+      __stwb(reinterpret_cast<decltype(bits)*>(to), bits);
+    }
+    return;
   }
-#else
-  *reinterpret_cast<Pack*>(to) = pack;
 #endif
+  *reinterpret_cast<Pack*>(to) = pack;
 }
 
 KOKKOS_FORCEINLINE_FUNCTION void wait_for_copies() {
