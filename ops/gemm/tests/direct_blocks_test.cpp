@@ -52,7 +52,7 @@ class direct_blocks_of : public testing::Test {
 using types = testing::Types<float, double, f16, bf16>;
 TYPED_TEST_SUITE(direct_blocks_of, types, );
 
-TYPED_TEST(direct_blocks_of, any_shape_fit_into_their_memory) {
+TYPED_TEST(direct_blocks_of, any_shape_fits_into_its_memory) {
   using T = TypeParam;
   for (const std::int64_t threads : {1, 2, 3, 16, 96}) {
     for (const std::int64_t m : {1, 3, 4, 7, 12, 13, 24, 25, 33, 48, 62, 96, 97, 500, 20000}) {
