@@ -55,9 +55,9 @@ struct direct_blocks {
   std::int64_t parts = 1;
   std::int64_t part_depth = 1;
   bool copies_b = false;
-  bool is_far = false;      ///< B mostly comes from memory, or from a cache that is about as slow
-  bool asks_for_a = false;  ///< A may be far, and its rows follow each other
-  bool keeps_sums = false;  ///< in memory, from one block of the depth to the next
+  bool is_far = false;        ///< B mostly comes from memory, or from a cache that is about as slow
+  bool prefetches_a = false;  ///< A may be far, and its rows follow each other
+  bool keeps_sums = false;    ///< in memory, from one block of the depth to the next
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
   /// own: a line that two threads write parts of moves to and fro between their caches.
   bool are_rows_first = false;
@@ -65,13 +65,13 @@ struct direct_blocks {
   template <class T>
   static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads) {
     direct_blocks blocks;
-    // More than a first-level cache holds. If more of A is in the next one, it costs little to ask for it.
+    // More than a first-level cache holds. If more of A is in the next one, a prefetch costs little.
     constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
     blocks.copies_b = widens_for_direct<T> || problem.b.column_stride != 1 || has_colliding_rows(problem);
     blocks.is_far = are_far<T>(problem.n * problem.k, threads);
-    blocks.asks_for_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
-                        problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
-                        problem.m * problem.k > near_elements;
+    blocks.prefetches_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
+                          problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
+                          problem.m * problem.k > near_elements;
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
     if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {

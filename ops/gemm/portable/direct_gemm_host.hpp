@@ -78,7 +78,7 @@ class direct_gemm_host_kernel {
       if constexpr (widens) {
         multiply_and_narrow(rows_of_a, b, at, widened, memory);
       } else {
-        // The first tile asks for what the next block reads.
+        // The first tile prefetches what the next block reads.
         if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
         tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
           multiply_and_finish<Rows>(rows_of_a, b, at, row, memory);
@@ -148,7 +148,7 @@ class direct_gemm_host_kernel {
     const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + Rows - 1));
     const auto multiply = [&](C* to, std::int64_t stride) {
       operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, nullptr);
-      if (sizes::has_large_caches && blocks_.asks_for_a && at.column == 0) a.next = a.data + Rows * a.row_stride;
+      if (sizes::has_large_caches && blocks_.prefetches_a && at.column == 0) a.next = a.data + Rows * a.row_stride;
       tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, at.columns, to_c);
     };
     if constexpr (!widens) {

@@ -31,7 +31,7 @@ class direct_tiles {
     const C* data;
     std::int64_t row_stride;
     std::int64_t column_stride;
-    const C* next = nullptr;  ///< what the next tile reads, to ask for it while this one is computed
+    const C* next = nullptr;  ///< what the next tile reads, to prefetch it while this one is computed
   };
 
   /// Rows of B without gaps. If they are shorter than a panel, as much may be read. The last of rows that are no longer
@@ -85,12 +85,12 @@ class direct_tiles {
                        std::int64_t columns, bool in_place) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
     constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(C));
-    const bool asks_for_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
+    const bool prefetches_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
     const last_panel last(columns);
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
       for (; j + Vectors * lanes <= last.whole; j += Vectors * lanes) {
-        multiply_panel<Rows, Vectors, Adds>(a, b, j, depth, to + j, to_stride, asks_for_c);
+        multiply_panel<Rows, Vectors, Adds>(a, b, j, depth, to + j, to_stride, prefetches_c);
       }
     };
     if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, most_vectors>{});
@@ -100,9 +100,9 @@ class direct_tiles {
     if (last.left == 0) return;
     C* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
-      multiply_panel<Rows, 1, Adds>(a, b, last.begin, depth, place, to_stride, asks_for_c);
+      multiply_panel<Rows, 1, Adds>(a, b, last.begin, depth, place, to_stride, prefetches_c);
     } else if constexpr (most_vectors > 1) {
-      multiply_panel<Rows, 2, Adds>(a, b, last.begin, depth, place, to_stride, asks_for_c);
+      multiply_panel<Rows, 2, Adds>(a, b, last.begin, depth, place, to_stride, prefetches_c);
     }
   }
 
@@ -138,7 +138,7 @@ class direct_tiles {
 
   template <int Rows, int Vectors, bool Adds>
   static void multiply_panel(const operand_a& from_a, const operand_b& from_b, std::int64_t column, std::int64_t depth,
-                             C* to, std::int64_t to_stride, bool asks_for_c) {
+                             C* to, std::int64_t to_stride, bool prefetches_c) {
     const std::int64_t row_stride = from_a.row_stride, column_stride = from_a.column_stride;
     // With many rows, compilers would keep a distance from the first row for each other one, for which registers do not
     // suffice.
@@ -165,8 +165,8 @@ class direct_tiles {
       prumo::detail::for_each_register<Rows, Vectors>(
           [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(to + i * to_stride + j * lanes); });
     }
-    // Lines of C arrive while sums are computed. The panel before has asked for a line that this one shares with it.
-    if (sizes::has_large_caches && !Adds && asks_for_c) {
+    // Lines of C arrive while sums are computed. The panel before has prefetched a line that this one shares with it.
+    if (sizes::has_large_caches && !Adds && prefetches_c) {
       prumo::detail::for_each_register<Rows, lines_of(Vectors)>([&](int i, int line) PRUMO_ALWAYS_INLINE {
         __builtin_prefetch(to + i * to_stride + (line + 1) * line_elements - 1, 1);
       });
@@ -178,7 +178,7 @@ class direct_tiles {
     std::int64_t b_stride = from_b.stride;
     std::int64_t ahead = Adds || depth > 3 * rows_ahead ? rows_ahead * b_stride : 0;
     if (sizes::has_large_caches && from_b.ahead != 0) ahead = from_b.ahead;
-    constexpr bool asks_for_a = sizes::has_large_caches && !Adds && has_many_rows;
+    constexpr bool prefetches_a = sizes::has_large_caches && !Adds && has_many_rows;
     [[maybe_unused]] const C* next = column == 0 ? from_a.next : nullptr;
     // Without a way around the loop, sums are in the same registers before and behind it.
     // Only rows that one vector holds have their last ones elsewhere.
@@ -186,7 +186,7 @@ class direct_tiles {
     std::int64_t left = depth - then;
     do {
       do {
-        if constexpr (asks_for_a) {
+        if constexpr (prefetches_a) {
           // Two lines hold what 24 rows read in a step.
           if (next != nullptr) {
             prumo::detail::for_each_register<(Rows + line_elements - 1) / line_elements, 1>(

@@ -88,7 +88,7 @@ class thin_rows_kernel {
     block_rows_ = std::clamp<std::int64_t>(elements / length, problem.m >= many_rows ? unit : few, most_rows);
     if (problem.n > 1 && block_rows_ > unit) block_rows_ -= block_rows_ % unit;
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
-    // Short rows that mostly come from memory: those of the next block are asked for, because processors see too late
+    // Short rows that mostly come from memory: those of the next block are prefetched, because processors see too late
     // that they are read one after the other. Kernels for 32 registers have enough of them for the addresses.
     constexpr std::int64_t short_row = 512, far_elements = std::int64_t{1} << 20;
     const bool is_far = problem.k <= short_row && problem.m > far_elements / problem.k;
@@ -150,7 +150,7 @@ class thin_rows_kernel {
     const T* a;
     const C* b;
     std::int64_t rows, length;
-    std::int64_t ahead = 0;  ///< from what is read to what is asked for
+    std::int64_t ahead = 0;  ///< from what is read to what is prefetched
   };
 
   /// The sums of each column follow those of the one before.
