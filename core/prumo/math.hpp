@@ -319,7 +319,8 @@ PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <detail::real V>
 KOKKOS_FORCEINLINE_FUNCTION V gelu(V x) {
   if constexpr (detail::has_normal_tail_table<V>) {
-    return detail::gelu_by_table(x);
+    KOKKOS_IF_ON_HOST((return detail::gelu_by_table(x);))
+    KOKKOS_IF_ON_DEVICE((return detail::gelu_of_any(x);))
   } else {
     return detail::gelu_of_any(x);
   }

@@ -8,7 +8,12 @@
 
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/host/simd_group.hpp>
+#include <prumo/detail/host_math.hpp>
 #include <prumo/detail/instruction_set.hpp>
+#include <prumo/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace prumo::detail {
 
@@ -52,6 +57,8 @@ struct normal_tail_table {
        0x1.2eef7ap-12f,  0x1.8a4faap-13f}};
 };
 
+/// Whether a host takes the table for a V. Single numbers take it, too, so that an element has the same bits wherever
+/// it lies.
 template <class V>
 inline constexpr bool has_normal_tail_table = false;
 
@@ -64,6 +71,9 @@ inline namespace PRUMO_INSTRUCTION_SET {
   auto found = index.value();
   asm("vpermi2ps {%2, %1, %0|%0, %1, %2}" : "+v"(found) : "v"(lower), "vm"(upper));
   return simd<float>(found);
+}
+[[gnu::always_inline]] inline float look_up(float index, const float (&table)[32]) {
+  return table[static_cast<std::size_t>(bit_cast<std::uint32_t>(index) % 32)];
 }
 template <int Registers>
 [[gnu::always_inline]] inline simd_group<float, Registers> look_up(const simd_group<float, Registers>& index,
@@ -78,6 +88,7 @@ template <int Registers>
   asm("vpcmpud {$5, %2, %1, %0|%0, %1, %2, 5}" : "=Yk"(others) : "v"(magnitudes), "v"(bits_of(simd<float>(bound))));
   return others == 0;
 }
+[[gnu::always_inline]] inline bool all_below(float magnitude, float bound) { return magnitude < bound; }
 [[gnu::always_inline]] inline bool all_below(simd<float> magnitudes, float bound) {
   return all_words_below(bits_of(magnitudes), bound);
 }
@@ -98,12 +109,12 @@ template <class V>
   using table = normal_tail_table;
   // The sum holds the nearest center's index in its last bits.
   constexpr float magic = math_constants<float>::rounding_magic;
-  const V index = fma(y, V(table::pieces_of_unit), V(magic));
-  const V beyond_center = fma(index - magic, V(-table::width), y);
+  const V index = prumo::fma(y, V(table::pieces_of_unit), V(magic));
+  const V beyond_center = prumo::fma(index - magic, V(-table::width), y);
   V tail = look_up(index, table::coefficients[table::terms - 1]);
   PRUMO_UNROLL
   for (int term = table::terms - 2; term >= 0; --term) {
-    tail = fma(tail, beyond_center, look_up(index, table::coefficients[term]));
+    tail = prumo::fma(tail, beyond_center, look_up(index, table::coefficients[term]));
   }
   return tail;
 }
@@ -112,6 +123,8 @@ template <class V>
 }  // namespace PRUMO_INSTRUCTION_SET
 
 #if defined(__AVX512F__)
+template <>
+inline constexpr bool has_normal_tail_table<float> = true;
 template <>
 inline constexpr bool has_normal_tail_table<simd<float>> = true;
 template <int Registers>
