@@ -57,8 +57,8 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_
 }
 
 /// Stores neighbouring elements at once, to an address aligned for them. An assignment may become a store for each.
-/// \tparam Streaming whether they are not read soon. Where threads fill the lines of several rows piece by piece, a
-///                   convolution took half of its time with usual stores on an H100.
+/// \tparam Streaming whether they will not be read soon. If threads fill the lines of several rows piece by piece, this
+///                   halves the time of a convolution on an H100.
 template <bool Streaming, class Pack, class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_at_once(T* to, const Pack& pack) {
 #if defined(__CUDA_ARCH__)

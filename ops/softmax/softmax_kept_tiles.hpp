@@ -16,11 +16,11 @@ class softmax_kept_tiles {
   using C = compute_t<T>;
   using pack = device_pack<T>;
   static constexpr int pack_elements = device_pack_elements<T>;
-  /// Packs of a thread.
+  /// Packs that a thread has.
   static constexpr int packs = 2;
 
  public:
-  /// Packs of all threads.
+  /// Packs that all threads of a team have together.
   static constexpr int tile = Threads * packs;
   /// Tiles that are on their way while an earlier one is added up.
   static constexpr int tiles_ahead = 2;

@@ -246,7 +246,11 @@ void launch_softmax_on_device(context<Exec>& ctx, const softmax_problem<T>& prob
   using partition = softmax_device_partition<T>;
   const bool in_packs = softmax_have_same_packs(problem);
   if constexpr (launches_by_cuda_runtime<Exec> && sizeof(T) < 8) {
-    if (in_packs && try_softmax_in_scratch<Formula>(ctx, problem)) return;
+    // Short rows take so little time that questions to the device would count.
+    constexpr std::int64_t fewest_columns =
+        std::min<std::int64_t>(softmax_kept_choice::fewest_columns,
+                               softmax_shared_choice::fewest_bytes / static_cast<std::int64_t>(sizeof(T)));
+    if (in_packs && problem.columns >= fewest_columns && try_softmax_in_scratch<Formula>(ctx, problem)) return;
   }
   if (problem.columns > partition::longest_row) {
     return in_packs ? launch_long_softmax<Formula, true>(ctx, problem)

@@ -72,8 +72,11 @@ class softmax_shared_rows_kernel {
   static constexpr int resident_teams = 4;
 
   /// \param teams that share a row, a power of two up to most_teams_of_cluster
-  softmax_shared_rows_kernel(const softmax_problem<T>& problem, int teams)
-      : problem_(problem), teams_(teams), part_(part_of(problem.columns, teams)) {}
+  softmax_shared_rows_kernel(const softmax_problem<T>& problem, int teams) : problem_(problem), teams_(teams) {
+    // Whole lines, so that teams share none of them, but at the ends of rows.
+    const std::int64_t lines = (problem.columns + tiles::line - 1) / tiles::line;
+    part_ = static_cast<int>((lines + teams - 1) / teams) * tiles::line;
+  }
 
   std::int64_t blocks() const {
     const std::int64_t most_rows = INT_MAX / teams_;
@@ -82,10 +85,7 @@ class softmax_shared_rows_kernel {
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return threads; }
   int teams_of_cluster() const { return teams_; }
-  std::size_t scratch_bytes() const { return scratch_bytes_for(problem_.columns, teams_); }
-  static constexpr std::size_t scratch_bytes_for(std::int64_t columns, int teams) {
-    return static_cast<std::size_t>(part_of(columns, teams)) * sizeof(T) + bytes_beside_part;
-  }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(part_) * sizeof(T) + bytes_beside_part; }
   /// Of the longest rows that the choice takes.
   static std::size_t most_scratch_bytes(const team_resources& device) {
     const auto part = static_cast<std::size_t>(softmax_shared_choice::bytes_of_part(2, device));
@@ -127,12 +127,6 @@ class softmax_shared_rows_kernel {
     C end;          ///< an element outside of packs, if the thread takes one
     T* end_target;  ///< where its result goes, or null
   };
-
-  /// Whole lines, so that teams share none of them, but at the ends of rows.
-  static constexpr int part_of(std::int64_t columns, int teams) {
-    const std::int64_t lines = (columns + tiles::line - 1) / tiles::line;
-    return static_cast<int>((lines + teams - 1) / teams) * tiles::line;
-  }
 
   KOKKOS_FORCEINLINE_FUNCTION part part_of_row(std::int64_t row, int rank, int thread) const {
     const std::int64_t source = row * problem_.source_row_stride, target = row * problem_.target_row_stride;
@@ -195,7 +189,7 @@ class softmax_shared_rows_kernel {
 
   softmax_problem<T> problem_;
   int teams_;
-  int part_;
+  int part_;  ///< elements of a team's part of a row
 };
 
 }  // namespace prumo::detail

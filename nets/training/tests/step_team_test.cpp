@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The functions of a device's team, with threads of the host that exchange values as lanes do.
 
-#define PRUMO_STEP_FUNCTION inline  // the teams of this file are threads of the host
-#include "../fused/step_loop.hpp"
+#include "emulated_step_team.hpp"
 #include "small_training.hpp"
 #include "unusual_net.hpp"
 #include <prumo/nets/forward_plan.hpp>
@@ -12,140 +11,13 @@
 
 #include <cmath>
 #include <cstring>
-#include <functional>
-#include <memory>
 #include <string>
-#include <ucontext.h>
 #include <vector>
 
 namespace prumo::nets {
 namespace {
 
 using tests::small_set;
-
-/// Lanes that a stretch of an emulated team has: fewer than on a device, so that tests are quick.
-constexpr int emulated_lanes = 8;
-
-/// The threads of a team as coroutines of this thread, so that a barrier takes no time of the system. Each runs until
-/// it has to wait, and the next one then goes on.
-class emulated_threads {
- public:
-  template <class Function>
-  void run(int count, const Function& function) {
-    static constexpr std::size_t stack_bytes = 1 << 20;
-    body_ = [&](int rank) { function(rank); };
-    running_ = std::vector<emulated_thread>(static_cast<std::size_t>(count));
-    current_of_all = this;
-    for (emulated_thread& each : running_) {
-      each.stack = std::make_unique<char[]>(stack_bytes);
-      getcontext(&each.place);
-      each.place.uc_stack.ss_sp = each.stack.get();
-      each.place.uc_stack.ss_size = stack_bytes;
-      each.place.uc_link = &scheduler_;
-      makecontext(&each.place, &emulated_threads::begin, 0);
-    }
-    for (int left = count; left > 0;) {
-      for (current_ = 0; current_ < running_.size(); ++current_) {
-        emulated_thread& next = running_[current_];
-        if (next.is_done) continue;
-        swapcontext(&scheduler_, &next.place);
-        if (next.is_done) --left;
-      }
-    }
-  }
-
-  /// Lets the others run.
-  void yield() { swapcontext(&running_[current_].place, &scheduler_); }
-
- private:
-  struct emulated_thread {
-    ucontext_t place{};
-    std::unique_ptr<char[]> stack;
-    bool is_done = false;
-  };
-
-  static void begin() {
-    emulated_threads& all = *current_of_all;
-    all.body_(static_cast<int>(all.current_));
-    all.running_[all.current_].is_done = true;
-  }
-
-  static inline emulated_threads* current_of_all = nullptr;
-  std::function<void(int)> body_;
-  std::vector<emulated_thread> running_;
-  ucontext_t scheduler_{};
-  std::size_t current_ = 0;
-};
-
-class emulated_barrier {
- public:
-  emulated_barrier(emulated_threads& threads, int count) : threads_(&threads), count_(count) {}
-
-  void arrive_and_wait() {
-    const int round = round_;
-    if (++arrived_ == count_) {
-      arrived_ = 0;
-      ++round_;
-    }
-    while (round == round_) threads_->yield();
-  }
-
- private:
-  emulated_threads* threads_;
-  int count_;
-  int arrived_ = 0;
-  int round_ = 0;
-};
-
-/// What the threads of a stretch share.
-struct emulated_stretch {
-  emulated_barrier barrier;
-  double values[emulated_lanes] = {};
-};
-
-template <step_shape Shape>
-class emulated_step_team {
- public:
-  static constexpr int lanes = emulated_lanes;
-  static constexpr bool takes_vectors = false;
-  static constexpr step_shape shape = Shape;
-
-  emulated_step_team(int rank, int size, emulated_barrier& all, emulated_stretch& stretch)
-      : rank_(rank), size_(size), all_(all), stretch_(stretch) {}
-
-  int rank() const { return rank_; }
-  int size() const { return size_; }
-  void barrier() const { all_.arrive_and_wait(); }
-  int lane() const { return rank_ % lanes; }
-  int stretch() const { return rank_ / lanes; }
-  int stretches() const { return size_ / lanes; }
-  static bool same_in_stretch(bool value) { return value; }
-  template <class T>
-  T across(T value, int distance) const {
-    stretch_.values[lane()] = static_cast<double>(value);
-    stretch_.barrier.arrive_and_wait();
-    const auto result = static_cast<T>(stretch_.values[lane() ^ distance]);
-    stretch_.barrier.arrive_and_wait();
-    return result;
-  }
-
- private:
-  int rank_, size_;
-  emulated_barrier& all_;
-  emulated_stretch& stretch_;
-};
-
-/// Runs function(team) with all threads of a team.
-template <step_shape Shape, class Function>
-void with_team(int size, const Function& function) {
-  emulated_threads threads;
-  emulated_barrier all(threads, size);
-  std::vector<emulated_stretch> stretches(static_cast<std::size_t>(size / emulated_lanes),
-                                          {emulated_barrier(threads, emulated_lanes)});
-  threads.run(size, [&](int rank) {
-    function(emulated_step_team<Shape>(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
-  });
-}
 
 /// A small training in plain memory.
 struct plain_training {

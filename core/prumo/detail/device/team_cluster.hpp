@@ -2,12 +2,14 @@
 #pragma once
 
 /// \file
-/// Neighbouring teams that run at the same time and write to each other's scratch memory: thread block clusters of CUDA
-/// (compute capability 9.0). A kernel tells their number by `teams_of_cluster()`, which divides the number of its
-/// teams, and calls what follows in all threads of all teams of a cluster.
+/// Clusters: neighbouring teams that run at the same time and can write to each other's scratch memory. On CUDA these
+/// are thread block clusters (from compute capability 9.0 on). A kernel has `teams_of_cluster()`, the number of teams
+/// of a cluster. It must divide the number of all teams. All threads of a cluster must call the functions below.
 
 #include <prumo/detail/team_kernel.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace prumo::detail {

@@ -7,7 +7,8 @@
 /// To start the threads and to wait for all of them costs more the more they are. GCC's OpenMP wakes them one after the
 /// other, and they meet at one counter. A launch on 2 threads was measured to take 0.77 us longer than a plain call
 /// (AMD Zen 4), or 1.2 to 1.9 us (Intel Emerald Rapids, whose cores exchange lines by a mesh), and one on 16 threads
-/// 3.9 us (Emerald Rapids). So it is measured where it matters. A kernel that saves less runs on the thread that calls.
+/// 3.9 us (Emerald Rapids). So prumo measures it. A kernel that would save less time than a launch takes runs on the
+/// thread that calls.
 ///
 /// No number in between is used. GCC's OpenMP ends the threads that a region leaves out, and the next region has to
 /// start them again.
@@ -43,8 +44,8 @@ struct host_work {
   }
 };
 
-/// What a launch on so many threads of OpenMP takes longer than a plain call, for comparison with host_work. Now and
-/// then a call measures an empty parallel region; the answer is made of the least time so far, and so never grows.
+/// How much longer a launch on this number of OpenMP's threads takes than a plain call, to be compared with host_work.
+/// Some calls measure an empty parallel region. The least time so far counts, so the answer never grows.
 double launch_nanoseconds(int threads);
 
 /// Whether threads, of which the busiest gets a share of the work, save more time than their launch takes.

@@ -57,8 +57,8 @@ struct normal_tail_table {
        0x1.2eef7ap-12f,  0x1.8a4faap-13f}};
 };
 
-/// Whether a host takes the table for a V. Single numbers take it, too, so that an element has the same bits wherever
-/// it lies.
+/// Whether a host uses the table for numbers of type V. Single floats use it as vectors do. So an element has the same
+/// bits whether it is computed alone or in a vector.
 template <class V>
 inline constexpr bool has_normal_tail_table = false;
 
