@@ -122,3 +122,38 @@ function(prumo_precompile_headers target)
     endif()
   endif()
 endfunction()
+
+# prumo_compile_folders_at_once(TARGET): compiles those sources of a target that are in one folder as one source. Most of a
+# small source's time goes into templates of libraries that its neighbours use, too, so that it is spent once for a folder.
+# Sources with options of their own are compiled alone. Call it when the target has all of its sources.
+#
+# PRUMO_FOLDERS_AT_ONCE is off with a compiler launcher such as ccache: who changes one source often does not want to wait for
+# its folder. It is off for Debug, for sanitizers and for devices, too, and those builds show what a source forgot to include.
+if(CMAKE_CXX_COMPILER_LAUNCHER
+   OR CMAKE_BUILD_TYPE STREQUAL "Debug"
+   OR PRUMO_SANITIZE
+   OR Kokkos_ENABLE_CUDA
+   OR Kokkos_ENABLE_HIP
+)
+  set(_prumo_folders_at_once_default OFF)
+else()
+  set(_prumo_folders_at_once_default ${PROJECT_IS_TOP_LEVEL})
+endif()
+option(PRUMO_FOLDERS_AT_ONCE "Compile the sources of a folder as one, where they hold no kernels"
+       ${_prumo_folders_at_once_default}
+)
+
+function(prumo_compile_folders_at_once target)
+  if(NOT PRUMO_FOLDERS_AT_ONCE)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
+    cmake_path(GET source PARENT_PATH group)
+    string(MAKE_C_IDENTIFIER "${group}" group)
+    set_property(SOURCE "${source}" TARGET_DIRECTORY ${target} PROPERTY UNITY_GROUP "${group}")
+  endforeach()
+endfunction()

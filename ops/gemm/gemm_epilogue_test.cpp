@@ -22,6 +22,7 @@ namespace {
 
 using namespace tests;
 using space = Kokkos::DefaultExecutionSpace;
+using host = Kokkos::DefaultHostExecutionSpace;
 using matrix = Kokkos::View<float**, Kokkos::LayoutRight, space>;
 using left_matrix = Kokkos::View<float**, Kokkos::LayoutLeft, space>;
 using vector = Kokkos::View<float*, space>;
@@ -190,7 +191,6 @@ TEST_F(gemm_epilogue, biases_that_do_not_fit) {
 }
 
 TEST_F(gemm_epilogue, modes_and_types_that_nothing_computes_are_told_with_it) {
-  using host = Kokkos::DefaultHostExecutionSpace;
   context<host> on_host;
   const Kokkos::View<float**, host> a("a", 4, 4), b("b", 4, 4), c("c", 4, 4);
   const Kokkos::View<float*, host> bias("bias", 4);

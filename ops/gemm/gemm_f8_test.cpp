@@ -151,16 +151,16 @@ TEST_F(gemm_f8_device, batches) {
   const Kokkos::View<f8_e4m3***, Kokkos::LayoutRight, space> a("a", batch, m, k);
   const Kokkos::View<f8_e4m3***, Kokkos::LayoutRight, space> b("b", batch, n, k);
   const Kokkos::View<bf16***, Kokkos::LayoutRight, space> c("c", batch, m, n);
-  const auto matrix = [](const auto& of, std::size_t which) {
+  const auto matrix_of = [](const auto& of, std::size_t which) {
     return Kokkos::subview(of, which, Kokkos::ALL, Kokkos::ALL);
   };
   for (std::size_t which = 0; which < batch; ++which) {
-    set_uniform(matrix(a, which), which);
-    set_uniform(matrix(b, which), 10 + which);
+    set_uniform(matrix_of(a, which), which);
+    set_uniform(matrix_of(b, which), 10 + which);
   }
   multiply(transposition::no, transposition::yes, 1, a, b, 0, c);
   for (std::size_t which = 0; which < batch; ++which) {
-    expect_product(1, matrix(a, which), matrix(b, which), 0, 0, matrix(c, which));
+    expect_product(1, matrix_of(a, which), matrix_of(b, which), 0, 0, matrix_of(c, which));
   }
 }
 

@@ -34,10 +34,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 /// Lengths on all paths: one after the other, few lanes, all lanes, several segments and teams.
-constexpr std::size_t lengths[] = {3, 15, 16, 40, 64, 100, 5000, 16384, 40000, 300001};
+constexpr std::size_t row_lengths[] = {3, 15, 16, 40, 64, 100, 5000, 16384, 40000, 300001};
 
 TYPED_TEST(reductions_of_special_values, extremes_are_found_at_every_place) {
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : row_lengths) {
     for (const std::size_t place : {std::size_t{0}, length / 3, length / 2, length - 2, length - 1}) {
       std::vector<double> numbers(length, 0.5);
       numbers[place] = 3;
@@ -79,7 +79,7 @@ TYPED_TEST(reductions_of_special_values, extremes_are_found_beside_the_edges_of_
 }
 
 TYPED_TEST(reductions_of_special_values, the_first_of_equals_is_taken) {
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : row_lengths) {
     std::vector<double> numbers(length, 1);
     const all_reductions equal(this->ctx_, vector_of<TypeParam>(numbers));
     EXPECT_EQ(equal.argmax, 0);
@@ -91,7 +91,7 @@ TYPED_TEST(reductions_of_special_values, the_first_of_equals_is_taken) {
 }
 
 TYPED_TEST(reductions_of_special_values, nan_of_any_sign_wins_and_the_first_is_found) {
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : row_lengths) {
     for (const double kind : {nan, std::copysign(nan, -1.0)}) {
       std::vector<double> numbers(length, infinity);
       numbers[length - 1] = kind;
@@ -107,7 +107,7 @@ TYPED_TEST(reductions_of_special_values, nan_of_any_sign_wins_and_the_first_is_f
 }
 
 TYPED_TEST(reductions_of_special_values, infinities_are_numbers) {
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : row_lengths) {
     const all_reductions lowest(this->ctx_, vector_of<TypeParam>(std::vector<double>(length, -infinity)));
     EXPECT_EQ(lowest.max, -infinity);
     EXPECT_EQ(lowest.min, -infinity);
@@ -121,7 +121,7 @@ TYPED_TEST(reductions_of_special_values, infinities_are_numbers) {
 }
 
 TYPED_TEST(reductions_of_special_values, zero_has_a_sign_for_values_and_none_for_positions) {
-  for (const std::size_t length : lengths) {
+  for (const std::size_t length : row_lengths) {
     std::vector<double> numbers(length, -0.0);
     numbers[length - 1] = 0.0;
     const all_reductions found(this->ctx_, vector_of<TypeParam>(numbers));

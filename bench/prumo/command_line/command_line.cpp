@@ -20,8 +20,6 @@
 namespace prumo::bench {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
 std::string list_of(std::span<const verb* const> verbs, std::string_view indent) {
   std::size_t width = 10;
   for (const verb* it : verbs) width = std::max(width, it->name.size());
@@ -47,11 +45,12 @@ const verb& find_verb(std::span<const verb* const> among, std::string_view befor
     if (names.back() == name) return *it;
   }
   if (name.starts_with("-")) {
-    refuse(fmt::format("unknown option '{0}'; options follow {1}: prumo {2}{3} {0}. `prumo {2}--help` explains them.",
-                       name, before.empty() ? "a verb" : "an action", before, names.front()));
+    refuse_usage(
+        fmt::format("unknown option '{0}'; options follow {1}: prumo {2}{3} {0}. `prumo {2}--help` explains them.",
+                    name, before.empty() ? "a verb" : "an action", before, names.front()));
   }
   const char* kind = before.empty() ? "verb" : "action";
-  refuse(fmt::format("{} `prumo {}--help` explains them.", unknown_name_message(kind, name, names), before));
+  refuse_usage(fmt::format("{} `prumo {}--help` explains them.", unknown_name_message(kind, name, names), before));
 }
 
 /// What a verb says that has actions and no options of its own.

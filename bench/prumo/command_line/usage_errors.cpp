@@ -13,10 +13,8 @@
 namespace prumo::bench {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
 [[noreturn]] void refuse_empty(std::string_view name) {
-  refuse(fmt::format("{} has an empty value; is a shell variable not set?", name));
+  refuse_usage(fmt::format("{} has an empty value; is a shell variable not set?", name));
 }
 
 /// Names the word that CLI11 could not place, and the option that was meant.
@@ -46,7 +44,7 @@ void check_words(const CLI::App& app, std::span<const std::string> words) {
     const CLI::Option* const option = app.get_option_no_throw(name);
     if (option == nullptr) continue;
     if (option->get_items_expected_max() == 0) {
-      refuse(fmt::format("{} takes no value, but got '{}'; write {} alone", name, word.substr(equals + 1), name));
+      refuse_usage(fmt::format("{} takes no value, but got '{}'; write {} alone", name, word.substr(equals + 1), name));
     }
     if (equals + 1 == word.size()) refuse_empty(name);
   }
@@ -65,20 +63,22 @@ void refuse_words(const CLI::App& app, std::string_view verb, const CLI::ParseEr
   const std::string other = text.substr(text.rfind(' ') + 1);
   const CLI::Option* const option = app.get_option_no_throw(name);
   const auto kind = static_cast<CLI::ExitCodes>(error.get_exit_code());
-  if (kind == CLI::ExitCodes::ExtrasError) refuse(explain_extras(app, verb));
+  if (kind == CLI::ExitCodes::ExtrasError) refuse_usage(explain_extras(app, verb));
   if (kind == CLI::ExitCodes::ExcludesError)
-    refuse(fmt::format("{} and {} exclude each other; give one of them", name, other));
-  if (kind == CLI::ExitCodes::RequiresError) refuse(fmt::format("{} goes with {}; give both or neither", name, other));
+    refuse_usage(fmt::format("{} and {} exclude each other; give one of them", name, other));
+  if (kind == CLI::ExitCodes::RequiresError)
+    refuse_usage(fmt::format("{} goes with {}; give both or neither", name, other));
   if (kind == CLI::ExitCodes::RequiredError && option != nullptr) {
-    refuse(fmt::format("{} is missing; `prumo {} --help` has examples", option->get_type_name(), verb));
+    refuse_usage(fmt::format("{} is missing; `prumo {} --help` has examples", option->get_type_name(), verb));
   }
   if (kind == CLI::ExitCodes::ArgumentMismatch && option != nullptr) {
     const bool takes_one = option->get_items_expected_max() == 1;
     if (takes_one && option->count() > 1)
-      refuse(fmt::format("{} is given {} times; give it once", name, option->count()));
-    refuse(fmt::format("{} needs a value ({}); `prumo {} --help` explains it", name, option->get_type_name(), verb));
+      refuse_usage(fmt::format("{} is given {} times; give it once", name, option->count()));
+    refuse_usage(
+        fmt::format("{} needs a value ({}); `prumo {} --help` explains it", name, option->get_type_name(), verb));
   }
-  refuse(fmt::format("{}; `prumo {} --help` explains the options", text, verb));
+  refuse_usage(fmt::format("{}; `prumo {} --help` explains the options", text, verb));
 }
 
 }  // namespace prumo::bench

@@ -22,17 +22,13 @@
 namespace prumo::bench {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
-std::string text_at(const measurement& row, const char* pointer) { return text_of(field(row.result, pointer)); }
-
 /// Keeps the rows whose value is wanted, and refuses names that no row has.
 void keep_named(std::vector<comparison_source>& sources, const std::vector<std::string>& wanted, const char* pointer,
                 const char* what) {
   if (wanted.empty()) return;
   std::set<std::string> known;
   for (const comparison_source& source : sources) {
-    for (const measurement& row : source.rows) known.insert(text_at(row, pointer));
+    for (const measurement& row : source.rows) known.insert(row.text(pointer));
   }
   known.erase("");
   const bool devices = std::string_view(pointer) == "/device";
@@ -42,11 +38,11 @@ void keep_named(std::vector<comparison_source>& sources, const std::vector<std::
   for (const std::string& name : wanted) {
     if (std::ranges::any_of(known, [&](const std::string& value) { return fits(value, name); })) continue;
     const std::vector<std::string> names(known.begin(), known.end());
-    refuse(sanitize(unknown_name_message(what, name, names)) + " No file has it.");
+    refuse_usage(sanitize(unknown_name_message(what, name, names)) + " No file has it.");
   }
   for (comparison_source& source : sources) {
     std::erase_if(source.rows, [&](const measurement& row) {
-      const std::string value = text_at(row, pointer);
+      const std::string value = row.text(pointer);
       return std::ranges::none_of(wanted, [&](const std::string& name) { return fits(value, name); });
     });
   }
@@ -55,7 +51,7 @@ void keep_named(std::vector<comparison_source>& sources, const std::vector<std::
 /// The devices of a file that have rows, in the order of its list.
 std::vector<std::string> devices_with_rows(const comparison_source& source) {
   std::set<std::string> present;
-  for (const measurement& row : source.rows) present.insert(text_at(row, "/device"));
+  for (const measurement& row : source.rows) present.insert(row.text("/device"));
   std::vector<std::string> ids;
   for (const auto& entry : source.devices) {
     std::string id = text_of(field(entry, "/id"));
@@ -159,9 +155,9 @@ std::vector<comparison_side> sides_of(const std::vector<const comparison_source*
       if (each_implementation) {
         implementations.clear();
         for (const measurement& row : source->rows) {
-          const std::string name = text_at(row, "/implementation");
+          const std::string name = row.text("/implementation");
           const bool known = std::ranges::find(implementations, name) != implementations.end();
-          if (text_at(row, "/device") == device && !name.empty() && !known) implementations.push_back(name);
+          if (row.text("/device") == device && !name.empty() && !known) implementations.push_back(name);
         }
       }
       for (const std::string& name : implementations) sides.push_back({"", {source}, device, name});
@@ -180,9 +176,9 @@ std::size_t find_base(const std::vector<comparison_side>& sides, const std::stri
     if (sides[i].device == name || sides[i].implementation == name) found.push_back(i);
   }
   if (found.size() == 1) return found.front();
-  refuse(fmt::format("--base: '{}' is {}; there are: {}", sanitize(name),
-                     found.empty() ? "none of the devices" : "more than one of them",
-                     sanitize(fmt::format("{}", fmt::join(labels, ", ")))));
+  refuse_usage(fmt::format("--base: '{}' is {}; there are: {}", sanitize(name),
+                           found.empty() ? "none of the devices" : "more than one of them",
+                           sanitize(fmt::format("{}", fmt::join(labels, ", ")))));
 }
 
 comparison devices_of(const comparison_request& request) {
@@ -191,7 +187,7 @@ comparison devices_of(const comparison_request& request) {
   if (alone) sides = sides_of(request.files, true);
   if (sides.size() < 2) {
     const comparison_source& file = *request.files.front();
-    refuse(
+    refuse_usage(
         fmt::format("{}: has one device with one implementation{}, so there is nothing to compare; name a second file, "
                     "or measure more with `prumo bench --device` or `--impl all`",
                     sanitize(file.name), sides.empty() ? "" : " (" + sanitize(sides.front().label) + ")"));
@@ -219,7 +215,7 @@ comparison devices_of(const comparison_request& request) {
     why += fmt::format("{} {} ({} {})", i > 0 ? ";" : "", sanitize(fit(order[i].second, 160)), order[i].first,
                        order[i].first == 1 ? "case" : "cases");
   }
-  refuse(
+  refuse_usage(
       fmt::format("no case was measured on two sides, so nothing can be compared:{}. Measure the same operations, "
                   "sizes, types and modes on each",
                   why.empty() ? " the filters leave no case" : why));
@@ -250,8 +246,8 @@ void keep_rows(std::vector<comparison_source>& sources, const row_filters& filte
   if (std::ranges::any_of(sources, [](const comparison_source& it) { return !it.rows.empty(); })) return;
   std::vector<std::string> sizes;
   std::ranges::transform(seen, std::back_inserter(sizes), format_bytes);
-  refuse(fmt::format("--size: no file has arrays of these sizes; there are: {}",
-                     sizes.empty() ? "none" : fmt::format("{}", fmt::join(sizes, ", "))));
+  refuse_usage(fmt::format("--size: no file has arrays of these sizes; there are: {}",
+                           sizes.empty() ? "none" : fmt::format("{}", fmt::join(sizes, ", "))));
 }
 
 comparison choose_comparison(const comparison_request& request) {

@@ -14,28 +14,27 @@ namespace {
 
 using nlohmann::json;
 
-bool ran(const measurement& row) { return text_of(field(row.result, "/status")) == "ok" && row.seconds(); }
-
 bool is_wrong(const measurement& row) { return field(row.result, "/verified") == false; }
 
 std::optional<double> median_over(const case_cell& cell, const char* pointer) {
   std::vector<double> values;
   for (const measurement* row : cell) {
-    if (!ran(*row)) continue;
+    if (!row->ran()) continue;
     if (const auto value = number_of(field(row->result, pointer))) values.push_back(*value);
   }
   return values.empty() ? std::nullopt : std::optional(quantile(values, 0.5));
 }
 
 /// How people read the value of a field in a refusal.
-std::string told(const json& value) {
+std::string value_or_unknown(const json& value) {
   if (value.is_null()) return "unknown";
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 std::string differs(const char* what, const comparison_side& base, const json& before, const comparison_side& side,
                     const json& after) {
-  return fmt::format("{}: {} ({}), {} ({})", what, told(before), base.label, told(after), side.label);
+  return fmt::format("{}: {} ({}), {} ({})", what, value_or_unknown(before), base.label, value_or_unknown(after),
+                     side.label);
 }
 
 const comparison_source* source_of(const comparison_side& side, const measurement* row) {
@@ -53,7 +52,7 @@ std::string refusal_of_pair(const comparison_side& base, const measurement& befo
   for (const auto& [where, row] : {std::pair(&base, &before), std::pair(&side, &after)}) {
     if (is_wrong(*row)) return fmt::format("its result was wrong in {}", where->label);
   }
-  if (!ran(before) || !ran(after)) return {};  // shown as what it is: failed, skipped, unsupported
+  if (!before.ran() || !after.ran()) return {};  // shown as what it is: failed, skipped, unsupported
   if (before.published || after.published) return {};
   const json& verified_before = field(before.result, "/verified");
   const json& verified_after = field(after.result, "/verified");
@@ -81,7 +80,7 @@ std::string refusal_of_pair(const comparison_side& base, const measurement& befo
 process_runs runs_of(const case_cell& cell) {
   process_runs runs;
   for (const measurement* row : cell) {
-    if (ran(*row)) runs.insert(runs.end(), row->runs.begin(), row->runs.end());
+    if (row->ran()) runs.insert(runs.end(), row->runs.begin(), row->runs.end());
   }
   return runs;
 }
@@ -97,7 +96,7 @@ bool have_common_run(const case_pair& pair) {
 std::vector<run_value> told_runs_of(const case_cell& cell) {
   std::vector<run_value> values;
   for (const measurement* row : cell) {
-    if (!ran(*row) || !row->moments) continue;
+    if (!row->ran() || !row->moments) continue;
     values.push_back(value_of_moments(row->moments->mean, row->moments->standard_deviation, row->moments->count));
   }
   return values;
@@ -117,7 +116,7 @@ cell_figures figures_of(const case_cell& cell) {
   cell_figures figures;
   std::vector<double> seconds;
   for (const measurement* row : cell) {
-    if (!ran(*row)) continue;
+    if (!row->ran()) continue;
     seconds.push_back(*row->seconds());
     figures.published = figures.published || row->published;
     figures.throttle.insert(row->throttle.begin(), row->throttle.end());
@@ -142,7 +141,7 @@ bool was_tried(const case_cell& cell) {
 }
 
 const measurement* representative(const case_cell& cell) {
-  const auto found = std::ranges::find_if(cell, [](const measurement* row) { return ran(*row); });
+  const auto found = std::ranges::find_if(cell, [](const measurement* row) { return row->ran(); });
   if (found != cell.end()) return *found;
   return cell.empty() ? nullptr : cell.front();
 }
@@ -163,7 +162,7 @@ std::string refusal_of(const comparison_side& base, const case_cell& of_base, co
 }
 
 bool broke(const case_cell& of_base, const case_cell& of_side) {
-  const auto is_good = [](const measurement* row) { return ran(*row) && !is_wrong(*row); };
+  const auto is_good = [](const measurement* row) { return row->ran() && !is_wrong(*row); };
   const auto is_bad = [](const measurement* row) {
     return text_of(field(row->result, "/status")) == "failed" || is_wrong(*row);
   };

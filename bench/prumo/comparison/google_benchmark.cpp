@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* device_id = "host:0";  // such files know but one
+constexpr const char* only_device = "host:0";  // such files know but one
 
 /// Everything that the file says of one benchmark.
 struct benchmark_entry {
@@ -82,7 +82,7 @@ measurement row_of(const std::string& name, benchmark_entry entry) {
   const std::size_t slash = name.find('/');
   measurement row;
   row.result = foreign_result(name.substr(0, slash), slash == std::string::npos ? "" : name.substr(slash + 1));
-  row.result["device"] = device_id;
+  row.result["device"] = only_device;
   if (!entry.failure.empty() || !entry.skipped.empty()) {
     row.result["status"] = entry.failure.empty() ? "skipped" : "failed";
     row.result["reason"] = entry.failure.empty() ? entry.skipped : entry.failure;
@@ -127,7 +127,7 @@ void read_context(const json& context, comparison_source& source) {
                 {"cpu", {{"logical_processors", field(context, "/num_cpus")}}},
                 {"versions", {{"Google Benchmark", field(context, "/library_version")}}},
                 {"environment", std::move(own)}};
-  source.devices = {{{"id", device_id},
+  source.devices = {{{"id", only_device},
                      {"backend", "Google Benchmark"},
                      {"name", nullptr},
                      {"threads", nullptr},

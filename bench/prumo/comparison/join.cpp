@@ -17,17 +17,13 @@ namespace {
 
 using nlohmann::json;
 
-std::string text_at(const measurement& row, const char* pointer) { return text_of(field(row.result, pointer)); }
-
-bool ran(const measurement& row) { return text_at(row, "/status") == "ok" && row.seconds(); }
-
 /// Applies `use` to all rows of a side that belong to it.
 template <typename Use>
 void for_each_row(const comparison_side& side, Use use) {
   for (const comparison_source* source : side.sources) {
     for (const measurement& row : source->rows) {
-      if (!side.device.empty() && text_at(row, "/device") != side.device) continue;
-      if (!side.implementation.empty() && text_at(row, "/implementation") != side.implementation) continue;
+      if (!side.device.empty() && row.text("/device") != side.device) continue;
+      if (!side.implementation.empty() && row.text("/implementation") != side.implementation) continue;
       use(*source, row);
     }
   }
@@ -42,7 +38,7 @@ class case_collection {
            const std::string& implementation) {
     const auto [place, is_new] = places_.emplace(identity, cases_.size());
     if (is_new) {
-      cases_.push_back({text_at(row, "/key"), device, implementation, std::vector<case_cell>(sides_), {}});
+      cases_.push_back({row.text("/key"), device, implementation, std::vector<case_cell>(sides_), {}});
     }
     cases_[place->second].cells[side].push_back(&row);
   }
@@ -80,9 +76,9 @@ void set_unmet_publications_apart(comparison& of) {
 
 /// Why a case that a side has was not measured there.
 std::string status_text(const measurement& row, const std::string& label) {
-  const std::string reason = text_at(row, "/reason");
+  const std::string reason = row.text("/reason");
   // What follows the colon differs from case to case: how long this one would take.
-  return fmt::format("{} in {}{}{}", text_at(row, "/status"), label, reason.empty() ? "" : ": ",
+  return fmt::format("{} in {}{}{}", row.text("/status"), label, reason.empty() ? "" : ": ",
                      reason.substr(0, reason.find(": ")));
 }
 
@@ -225,9 +221,9 @@ comparison join_versions(comparison_side before, comparison_side after) {
   case_collection collected(2);
   for (std::size_t side = 0; side < 2; ++side) {
     for_each_row(of.sides[side], [&](const comparison_source&, const measurement& row) {
-      const std::string device = text_at(row, "/device");
-      const std::string implementation = text_at(row, "/implementation");
-      collected.add(fmt::format("{}\n{}\n{}", text_at(row, "/key"), device, implementation), side, row, device,
+      const std::string device = row.text("/device");
+      const std::string implementation = row.text("/implementation");
+      collected.add(fmt::format("{}\n{}\n{}", row.text("/key"), device, implementation), side, row, device,
                     implementation);
     });
   }
@@ -247,7 +243,7 @@ comparison join_devices(std::vector<comparison_side> sides, std::optional<std::s
   case_collection collected(of.sides.size());
   for (std::size_t side = 0; side < of.sides.size(); ++side) {
     for_each_row(of.sides[side], [&](const comparison_source&, const measurement& row) {
-      collected.add(text_at(row, "/key"), side, row, "", "");
+      collected.add(row.text("/key"), side, row, "", "");
     });
   }
   of.cases = collected.take();
@@ -256,7 +252,7 @@ comparison join_devices(std::vector<comparison_side> sides, std::optional<std::s
     for (case_cell& cell : it.cells) {
       if (cell.size() < 2) continue;
       const auto rank = [](const measurement* row) {
-        const bool good = ran(*row) && field(row->result, "/verified") != false;
+        const bool good = row->ran() && field(row->result, "/verified") != false;
         return std::pair(!good, row->seconds().value_or(0));
       };
       const measurement* best = *std::ranges::min_element(cell, {}, rank);

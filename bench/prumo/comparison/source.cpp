@@ -111,6 +111,10 @@ json parse_any(std::string_view text, const std::string& name) {
 
 }  // namespace
 
+std::string measurement::text(const char* pointer) const { return text_of(field(result, pointer)); }
+
+bool measurement::ran() const { return text("/status") == "ok" && seconds(); }
+
 std::optional<double> measurement::seconds() const {
   if (!runs.empty()) {
     std::vector<double> medians;

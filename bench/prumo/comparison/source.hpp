@@ -35,6 +35,12 @@ struct measurement {
   /// The median of the samples, or else the mean, or else the published figure, in seconds; absent if nothing was
   /// measured.
   [[nodiscard]] std::optional<double> seconds() const;
+
+  /// The text of a field of `result`, which a JSON pointer such as `/device` names; empty if it has none.
+  [[nodiscard]] std::string text(const char* pointer) const;
+
+  /// True if the case was measured and has a time.
+  [[nodiscard]] bool ran() const;
 };
 
 /// A file of measurements in any of the formats that can be read.

@@ -73,11 +73,11 @@ json measure_sustained(live_case& which, steady_time deadline, bool limited) {
   std::vector<double> medians;
   std::vector<double> clocks;
   const auto begun = std::chrono::steady_clock::now();
-  bool steady = false;
+  bool settled = false;
   const auto looks_for = [&] { return limited ? limited_look_seconds : look_seconds; };
   const auto goes_on = [&] {
     const double warmed = seconds_since(begun);
-    return (limited && warmed < limited_warming) || (!steady && warmed < longest_warming);
+    return (limited && warmed < limited_warming) || (!settled && warmed < longest_warming);
   };
   while (goes_on() && seconds_until(deadline) > looks_for()) {
     throw_if_interrupted();
@@ -85,7 +85,7 @@ json measure_sustained(live_case& which, steady_time deadline, bool limited) {
     if (!answer) return {};
     medians.push_back(summarize(answer->samples).median);
     clocks.push_back(answer->clock_mhz.value_or(0));
-    steady = is_steady(medians) && is_steady(clocks);
+    settled = is_steady(medians) && is_steady(clocks);
     limited = limited || !answer->throttle.empty();
   }
   const double warmed = seconds_since(begun);
@@ -95,7 +95,7 @@ json measure_sustained(live_case& which, steady_time deadline, bool limited) {
   power_state_record record;
   record.add(*answer);
   json state = record.to_json();
-  state["steady"] = steady;
+  state["steady"] = settled;
   state["seconds_before"] = warmed;
   return state;
 }

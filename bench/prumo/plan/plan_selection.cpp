@@ -25,8 +25,6 @@ void add_once(std::vector<std::string>& list, const std::string& name) {
   if (!contains(list, name)) list.push_back(name);
 }
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
 /// One operation as all selected devices together know it.
 struct known_op {
   const protocol::case_description* first = nullptr;
@@ -57,7 +55,7 @@ std::vector<known_op> selected_ops(const plan_options& options, std::vector<know
     if (found == ops.end()) {
       std::vector<std::string> names;
       for (const known_op& it : ops) names.push_back(it.first->op);
-      refuse("--op: " + unknown_name_message("operation", name, names));
+      refuse_usage("--op: " + unknown_name_message("operation", name, names));
     }
     const bool twice = std::ranges::any_of(selected, [&](const known_op& it) { return it.first->op == name; });
     if (!twice) selected.push_back(*found);
@@ -84,7 +82,7 @@ void check_known(std::string_view option, std::string_view what, const std::vect
   }
   for (const std::string& name : wanted) {
     if (name == "all" || contains(known, name)) continue;
-    refuse(fmt::format("{}: {}", option, unknown_name_message(what, name, known)));
+    refuse_usage(fmt::format("{}: {}", option, unknown_name_message(what, name, known)));
   }
 }
 
@@ -152,7 +150,8 @@ void choose_shape(const plan_options& options, const protocol::case_description&
 
 void check_values(const char* option, const std::vector<std::string>& values, const std::vector<std::string>& known) {
   for (const std::string& value : values) {
-    if (!contains(known, value)) refuse(fmt::format("{}: {}", option, unknown_name_message("value", value, known)));
+    if (!contains(known, value))
+      refuse_usage(fmt::format("{}: {}", option, unknown_name_message("value", value, known)));
   }
 }
 

@@ -19,8 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t indent = 2;  // of tables below a device
-
 /// A fact for people: the unit is in the end of its name.
 std::string fact_text(std::string_view name, const json& value) {
   if (value.is_null()) return "n/a";
@@ -81,7 +79,7 @@ std::string spaced(std::string name) {
 
 std::string facts_block(const json& device, const text_style& style) {
   const json& facts = field(device, "/facts");
-  text_table table({{""}, {"", text_table::align::left, text_table::role::prose}}, indent);
+  text_table table({{""}, {"", text_table::align::left, text_table::role::prose}}, text_table::below_heading);
   if (const json& threads = field(device, "/threads"); !threads.is_null()) {
     table.add_row({{"threads used"}, {fact_text("threads", threads)}});
   }
@@ -112,7 +110,7 @@ std::string peaks_block(const json& peaks, const text_style& style) {
                     {"value", align::right},
                     {"clock", align::left},
                     {"from", align::left, text_table::role::prose}},
-                   indent);
+                   text_table::below_heading);
   for (const json& peak : peaks) {
     const std::string unit = text_of(field(peak, "/unit"));
     std::string clock = text_of(field(peak, "/clock"));
@@ -137,7 +135,7 @@ std::string ceilings_block(const json& ceilings, const text_style& style) {
                     {"size", align::right, role::axis},
                     {"cache", align::left, role::axis},
                     {"value", align::right}},
-                   indent);
+                   text_table::below_heading);
   for (const json& ceiling : ceilings) {
     const std::string unit = text_of(field(ceiling, "/unit"));
     const json& value = field(ceiling, "/value");

@@ -23,8 +23,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t indent = 2;  // of tables below a device
-
 /// The device's id, with its number of threads where others are in the document, too.
 std::string title_of(const json& document, const json& device) {
   const auto same = [&](const json& it) { return it.at("id") == device.at("id"); };
@@ -54,7 +52,7 @@ std::string roofs_table(const std::vector<roofline>& roofs, const text_style& st
                     {"arithmetic", align::left, role::axis},
                     {"FLOP/s", align::right},
                     {"ridge", align::right}},
-                   indent);
+                   text_table::below_heading);
   for (const roofline& it : roofs) {
     table.add_row({{it.memory_probe},
                    {it.bytes_per_array ? format_bytes(static_cast<std::uint64_t>(*it.bytes_per_array)) : ""},
@@ -90,7 +88,7 @@ std::string points_table(const std::vector<roofline_point>& points, const text_s
                                                    {"memory", align::left},     {"arithmetic", align::left},
                                                    {"bound", align::left},      {"% of roofline", align::right}};
   columns.insert(columns.end(), figures.begin(), figures.end());
-  text_table table(std::move(columns), indent);
+  text_table table(std::move(columns), text_table::below_heading);
   for (const json* result : in_table_order(results)) {
     const roofline_point& point = *point_of.at(result);
     table.add_heading(cases.heading(*result));

@@ -125,7 +125,7 @@ double standard_noise_target(std::string_view backend) {
   return std::ranges::find(timed_by_device, backend) != timed_by_device.end() ? 0.005 : 0.02;
 }
 
-double rounds_of_a_share(std::size_t process_runs) { return process_runs > 1 ? 60 : 20; }
+double rounds_of_a_share(std::size_t runs) { return runs > 1 ? 60 : 20; }
 
 pace choose_pace(double share_seconds, double rounds) {
   constexpr double longest_settle = 0.5;

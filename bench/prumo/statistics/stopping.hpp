@@ -79,10 +79,10 @@ struct pace {
   double slice_seconds = 0;   ///< one `sample` request
 };
 
-/// The number of rounds that a case's share of the time is divided into. If versions are compared, rounds are more and
-/// shorter: times of the same round are compared, and the closer they are in time, the less the machine changes between
-/// them.
-[[nodiscard]] double rounds_of_a_share(std::size_t process_runs);
+/// The number of rounds that a case's share of the time is divided into, with `runs` process runs. If versions are
+/// compared, rounds are more and shorter: times of the same round are compared, and the closer they are in time, the
+/// less the machine changes between them.
+[[nodiscard]] double rounds_of_a_share(std::size_t runs);
 
 /// The pace of a case with `share_seconds` to spend in this many rounds. Settling takes a tenth of the share, half a
 /// second at most.

@@ -37,4 +37,10 @@ class program_error : public std::runtime_error {
   exit_code code_;
 };
 
+/// Ends the program because it was called wrongly. The message names the option or file and the remedy.
+/// \throws program_error (wrong usage), always
+[[noreturn]] inline void refuse_usage(const std::string& message) {
+  throw program_error(exit_code::wrong_usage, message);
+}
+
 }  // namespace prumo::bench

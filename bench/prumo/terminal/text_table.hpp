@@ -34,6 +34,9 @@ class text_table {
     emphasis how = emphasis::none;
   };
 
+  /// The indent of a table that stands below a heading.
+  static constexpr std::size_t below_heading = 2;
+
   /// `indent` is the number of blanks in front of each line.
   explicit text_table(std::vector<column> columns, std::size_t indent = 0);
 

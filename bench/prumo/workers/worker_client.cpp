@@ -17,8 +17,6 @@
 namespace prumo::bench {
 namespace {
 
-using protocol::json;
-
 /// Seconds that an answer may take although nothing is to be done: start-up of a framework, a slow launcher.
 constexpr double patience = 60;
 /// What helps where a worker and this program have too little in common.
@@ -70,7 +68,7 @@ void worker_client::fail(worker_failure::reason why, const std::string& what) {
 }
 
 template <class Message>
-Message worker_client::checked(std::string_view name, const json& answer) {
+Message worker_client::checked(std::string_view name, const protocol::json& answer) {
   try {
     return protocol::read_message<Message>(answer);
   } catch (const protocol::message_error& error) {
@@ -125,11 +123,11 @@ const protocol::hello_answer& worker_client::greet() {
   return *hello_;
 }
 
-void worker_client::read_greeting(const json& answer) {
+void worker_client::read_greeting(const protocol::json& answer) {
   try {
     hello_ = protocol::read_message<protocol::hello_answer>(answer);
   } catch (const protocol::message_error& error) {
-    const json version = answer.value("protocol", json());
+    const protocol::json version = answer.value("protocol", protocol::json());
     if (version.is_null() || version == protocol::protocol_version) break_protocol("hello", error);
     fail(worker_failure::reason::lied,
          fmt::format("speaks version {} of the worker protocol, and this prumo, which speaks version {}, cannot read "
@@ -168,13 +166,15 @@ std::string worker_client::describe_lack(std::string_view requests) const {
   return fmt::format("{} lacks {} of the worker protocol: {}", called(), requests, same_release);
 }
 
-bool worker_client::send(std::string_view name, const json& fields, worker_process::clock::time_point deadline) {
-  json message = {{"id", ++last_id_}, {"request", name}};
+bool worker_client::send(std::string_view name, const protocol::json& fields,
+                         worker_process::clock::time_point deadline) {
+  protocol::json message = {{"id", ++last_id_}, {"request", name}};
   message.update(fields);
-  return process_->write_line(message.dump(-1, ' ', false, json::error_handler_t::replace), deadline);
+  return process_->write_line(message.dump(-1, ' ', false, protocol::json::error_handler_t::replace), deadline);
 }
 
-json worker_client::read_answer(std::string_view name, double limit, worker_process::clock::time_point deadline) {
+protocol::json worker_client::read_answer(std::string_view name, double limit,
+                                          worker_process::clock::time_point deadline) {
   std::optional<std::string> line;
   try {
     line = process_->read_line(deadline);
@@ -191,21 +191,21 @@ json worker_client::read_answer(std::string_view name, double limit, worker_proc
   const auto lied = [&](const std::string& what) {
     fail(worker_failure::reason::lied, fmt::format("answered '{}' with {}: {}", name, what, quote(*line)));
   };
-  json answer;
+  protocol::json answer;
   try {
-    answer = protocol::parse_json<json>(*line);
+    answer = protocol::parse_json<protocol::json>(*line);
   } catch (const protocol::json_too_deep& error) {
     lied(fmt::format("a line that is {}", error.what()));
-  } catch (const json::exception&) {
+  } catch (const protocol::json::exception&) {
     lied("a line that is not JSON");
   }
   if (!answer.is_object()) lied("no JSON object");
-  if (!answer.contains("id") || answer.at("id") != json(last_id_)) {
+  if (!answer.contains("id") || answer.at("id") != protocol::json(last_id_)) {
     lied(fmt::format("another id than {}", last_id_));
   }
   if (!answer.contains("ok") || !answer.at("ok").is_boolean()) lied("no 'ok' that is true or false");
   if (!answer.at("ok").get<bool>()) {
-    const json error = answer.value("error", json());
+    const protocol::json error = answer.value("error", protocol::json());
     if (!error.is_object() || !error.contains("kind") || !error.at("kind").is_string() || !error.contains("message") ||
         !error.at("message").is_string()) {
       lied("an error without kind and message");
@@ -218,14 +218,14 @@ json worker_client::read_answer(std::string_view name, double limit, worker_proc
 }
 
 template <class Message>
-json worker_client::request(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::request(std::string_view name, const Message& message, double limit) {
   greet();
   if (!has(name)) throw request_refused("unsupported", describe_lack(fmt::format("'{}'", name)));
   return exchange(name, message, limit);
 }
 
 template <class Message>
-json worker_client::request_about_nets(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::request_about_nets(std::string_view name, const Message& message, double limit) {
   greet();
   if (!has(protocol::workloads_feature)) {
     throw request_refused("unsupported", fmt::format("{} runs no nets", called()));
@@ -234,7 +234,7 @@ json worker_client::request_about_nets(std::string_view name, const Message& mes
 }
 
 template <class Message>
-json worker_client::exchange(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::exchange(std::string_view name, const Message& message, double limit) {
   limit = options_.time_limit.value_or(limit);
   const auto deadline = after(limit);
   bool sent = false;
@@ -251,7 +251,7 @@ json worker_client::exchange(std::string_view name, const Message& message, doub
 }
 
 nlohmann::json worker_client::device(const std::string& device, bool clocks) {
-  const json answer = request("device", protocol::device_request{device, clocks}, patience);
+  const protocol::json answer = request("device", protocol::device_request{device, clocks}, patience);
   std::ignore = checked<protocol::device_answer>("device", answer);
   return answer.at("device");
 }
@@ -265,20 +265,22 @@ protocol::prepare_answer worker_client::prepare(const protocol::prepare_request&
 }
 
 protocol::verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
-  const json answer = request("verify", protocol::verify_request{case_id, budget}, 2 * patience + slack * expected);
+  const protocol::json answer =
+      request("verify", protocol::verify_request{case_id, budget}, 2 * patience + slack * expected);
   const auto told = checked<protocol::verify_answer>("verify", answer);
   if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
-    break_protocol("verify", protocol::message_error(fmt::format(
-                                 "it says verified, but the error {} is not within the bound {}",
-                                 answer.value("error", json()).dump(), answer.value("error_bound", json()).dump())));
+    break_protocol("verify",
+                   protocol::message_error(fmt::format("it says verified, but the error {} is not within the bound {}",
+                                                       answer.value("error", protocol::json()).dump(),
+                                                       answer.value("error_bound", protocol::json()).dump())));
   }
   return told;
 }
 
 nlohmann::json worker_client::count(const protocol::count_request& what, double expected) {
-  const json answer = request("count", what, 2 * patience + slack * expected);
+  const protocol::json answer = request("count", what, 2 * patience + slack * expected);
   const auto told = checked<protocol::count_answer>("count", answer);
-  json counted = answer.at("counted");
+  protocol::json counted = answer.at("counted");
   if (counted.is_object() && !counted.contains("total")) {
     break_protocol("count", protocol::message_error("the field 'counted.total' is missing"));
   }
@@ -298,7 +300,7 @@ protocol::open_answer worker_client::open(const protocol::open_request& what, do
 }
 
 protocol::check_answer worker_client::check(const protocol::check_request& what, double expected) {
-  const json answer = request_about_nets("check", what, 2 * patience + slack * expected);
+  const protocol::json answer = request_about_nets("check", what, 2 * patience + slack * expected);
   const auto told = checked<protocol::check_answer>("check", answer);
   if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
     break_protocol("check", protocol::message_error("it says verified, but the error is not within the bound"));
@@ -312,7 +314,7 @@ protocol::sample_answer worker_client::time(const protocol::time_request& what, 
 }
 
 protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double expected) {
-  const json answer =
+  const protocol::json answer =
       request_about_nets("evaluate", protocol::evaluate_request{session}, 2 * patience + slack * expected);
   auto told = checked<protocol::evaluate_answer>("evaluate", answer);
   if (told.correct > told.images ||
@@ -325,7 +327,8 @@ protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double e
 }
 
 protocol::advance_answer worker_client::advance(const protocol::advance_request& what, double expected) {
-  const json answer = request_about_nets("advance", what, patience + slack * (what.seconds.value_or(0) + expected));
+  const protocol::json answer =
+      request_about_nets("advance", what, patience + slack * (what.seconds.value_or(0) + expected));
   auto told = checked<protocol::advance_answer>("advance", answer);
   if (told.correct > told.images || told.steps > told.step) {
     break_protocol("advance", protocol::message_error(fmt::format("{} of {} images are right, after {} of {} steps",
@@ -349,7 +352,7 @@ void worker_client::close(std::int64_t session) {
 std::optional<process_usage> worker_client::quit() noexcept {
   if (!process_) return std::nullopt;
   try {
-    std::ignore = send("quit", json::object(), worker_process::clock::now());
+    std::ignore = send("quit", protocol::json::object(), worker_process::clock::now());
   } catch (...) {
     // It is ended below, whether it listens or not.
   }

@@ -15,7 +15,7 @@ constexpr int none = 0;
 enum class pairs { no, packed, dual_issue };
 
 /// A row of the table: the flops of one compute unit in one clock.
-struct compute_unit {
+struct compute_unit_rates {
   std::string_view architecture;
   int f32;
   pairs f32_pairs;  ///< `f32` counts both operations of a pair
@@ -38,39 +38,39 @@ struct compute_unit {
 // - Memory: the bandwidth of datasheets, divided by the width of the bus and by the clock that the driver reports
 //   (MI250X 1600 MHz, MI300X 1300 MHz; GDDR6 of 20 Gbit/s 1249 MHz).
 constexpr std::array table = {
-    compute_unit{"gfx900", 128, pairs::no, 8, 256, none, none, none, none, none, 2},
-    compute_unit{"gfx906", 128, pairs::no, 64, 256, none, none, none, none, none, 2},
-    compute_unit{"gfx908", 128, pairs::no, 64, 256, none, 1024, 512, 256, none, 2},
-    compute_unit{"gfx90a", 256, pairs::packed, 128, 256, none, 1024, 1024, 256, 256, 2},
-    compute_unit{"gfx942", 256, pairs::packed, 128, 256, none, 2048, 2048, 256, 256, 4},
-    compute_unit{"gfx950", 256, pairs::packed, 128, unknown, unknown, 4096, 4096, 256, 128, unknown},
-    compute_unit{"gfx1010", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1012", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1030", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1031", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1032", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1034", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
-    compute_unit{"gfx1100", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
-    compute_unit{"gfx1101", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
-    compute_unit{"gfx1102", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
+    compute_unit_rates{"gfx900", 128, pairs::no, 8, 256, none, none, none, none, none, 2},
+    compute_unit_rates{"gfx906", 128, pairs::no, 64, 256, none, none, none, none, none, 2},
+    compute_unit_rates{"gfx908", 128, pairs::no, 64, 256, none, 1024, 512, 256, none, 2},
+    compute_unit_rates{"gfx90a", 256, pairs::packed, 128, 256, none, 1024, 1024, 256, 256, 2},
+    compute_unit_rates{"gfx942", 256, pairs::packed, 128, 256, none, 2048, 2048, 256, 256, 4},
+    compute_unit_rates{"gfx950", 256, pairs::packed, 128, unknown, unknown, 4096, 4096, 256, 128, unknown},
+    compute_unit_rates{"gfx1010", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1012", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1030", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1031", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1032", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1034", 128, pairs::no, 8, 256, none, none, none, none, none, 16},
+    compute_unit_rates{"gfx1100", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
+    compute_unit_rates{"gfx1101", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
+    compute_unit_rates{"gfx1102", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, 16},
     // These are parts of processors, whose memory is the host's.
-    compute_unit{"gfx1103", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
-    compute_unit{"gfx1150", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
-    compute_unit{"gfx1151", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
-    compute_unit{"gfx1200", 256, pairs::dual_issue, 8, unknown, unknown, 1024, 1024, none, none, unknown},
-    compute_unit{"gfx1201", 256, pairs::dual_issue, 8, unknown, unknown, 1024, 1024, none, none, unknown},
+    compute_unit_rates{"gfx1103", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
+    compute_unit_rates{"gfx1150", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
+    compute_unit_rates{"gfx1151", 256, pairs::dual_issue, 8, 256, none, 512, 512, none, none, unknown},
+    compute_unit_rates{"gfx1200", 256, pairs::dual_issue, 8, unknown, unknown, 1024, 1024, none, none, unknown},
+    compute_unit_rates{"gfx1201", 256, pairs::dual_issue, 8, unknown, unknown, 1024, 1024, none, none, unknown},
 };
 
-const compute_unit* find(std::string_view architecture) {
+const compute_unit_rates* find(std::string_view architecture) {
   const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const compute_unit& row) { return row.architecture == architecture; });
+                                  [&](const compute_unit_rates& row) { return row.architecture == architecture; });
   return found == table.end() ? nullptr : &*found;
 }
 
 /// Whether it is gfx10 or later. Their compute units come in pairs.
 bool is_rdna(std::string_view architecture) { return architecture.size() == 7 && architecture.starts_with("gfx1"); }
 
-int vector_entry(const compute_unit& row, dtype type) {
+int vector_entry(const compute_unit_rates& row, dtype type) {
   switch (type) {
     case dtype::f32: return row.f32;
     case dtype::f64: return row.f64;
@@ -81,7 +81,7 @@ int vector_entry(const compute_unit& row, dtype type) {
   return unknown;
 }
 
-int matrix_entry(const compute_unit& row, dtype type) {
+int matrix_entry(const compute_unit_rates& row, dtype type) {
   switch (type) {
     case dtype::f32: return row.matrix_f32;
     case dtype::f64: return row.matrix_f64;
@@ -92,7 +92,7 @@ int matrix_entry(const compute_unit& row, dtype type) {
   return unknown;
 }
 
-rate known(const compute_unit& row, int entry, dtype type, const std::string& what) {
+rate known(const compute_unit_rates& row, int entry, dtype type, const std::string& what) {
   rate result;
   result.source = row.architecture;
   if (entry == unknown) {
@@ -110,7 +110,7 @@ std::string architecture_name(std::string_view target) { return std::string(targ
 
 rate vector_rate(const std::string& architecture, dtype type, const std::string& product) {
   rate result;
-  const compute_unit* const row = find(architecture);
+  const compute_unit_rates* const row = find(architecture);
   if (row == nullptr) {
     result.source = (architecture.empty() ? "the architecture is not known" : architecture + " is not in the table");
     return result;
@@ -129,7 +129,7 @@ rate vector_rate(const std::string& architecture, dtype type, const std::string&
 }
 
 std::optional<rate> matrix_rate(const std::string& architecture, dtype type) {
-  const compute_unit* const row = find(architecture);
+  const compute_unit_rates* const row = find(architecture);
   if (row == nullptr) {
     // Architectures newer than the table are assumed to have matrix units for the narrow types, with an unknown rate.
     if (dtype_size(type) != 2) return std::nullopt;
@@ -143,7 +143,7 @@ std::optional<rate> matrix_rate(const std::string& architecture, dtype type) {
 }
 
 std::optional<int> memory_transfers(const std::string& architecture) {
-  const compute_unit* const row = find(architecture);
+  const compute_unit_rates* const row = find(architecture);
   return row == nullptr || row->memory_transfers == unknown ? std::nullopt : std::optional(row->memory_transfers);
 }
 

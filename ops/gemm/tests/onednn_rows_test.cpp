@@ -37,8 +37,8 @@ struct rows_of_ones {
 
 template <class T>
 class onednn_rows : public testing::Test {};
-using types = testing::Types<f16, bf16>;
-TYPED_TEST_SUITE(onednn_rows, types, );
+using half_types = testing::Types<f16, bf16>;
+TYPED_TEST_SUITE(onednn_rows, half_types, );
 
 TYPED_TEST(onednn_rows, loads_end_at_even_numbers_or_multiples_of_32) {
   EXPECT_EQ(loaded_length(1), 2);

@@ -102,8 +102,8 @@ class onednn_product : public testing::Test {
   context<host> ctx;
 };
 
-using types = testing::Types<f16, bf16, float>;
-TYPED_TEST_SUITE(onednn_product, types, );
+using tested_types = testing::Types<f16, bf16, float>;
+TYPED_TEST_SUITE(onednn_product, tested_types, );
 
 TYPED_TEST(onednn_product, shapes_transposes_and_factors) {
   for (const auto& [batch, m, n, k] : std::vector<std::array<std::int64_t, 4>>{

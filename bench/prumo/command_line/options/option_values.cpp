@@ -15,8 +15,6 @@
 namespace prumo::bench {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
 /// Absent if the text is anything but a finite number.
 std::optional<double> finite_number(const std::string& text) {
   try {
@@ -62,7 +60,7 @@ std::vector<std::string> split_list(const char* option, const std::vector<std::s
     while (begin <= word.size()) {
       const std::size_t end = std::min(word.find(',', begin), word.size());
       if (end == begin) {
-        refuse(fmt::format("{}: an empty name in '{}'; give names with a comma between them", option, word));
+        refuse_usage(fmt::format("{}: an empty name in '{}'; give names with a comma between them", option, word));
       }
       values.push_back(word.substr(begin, end - begin));
       begin = end + 1;
@@ -76,8 +74,8 @@ std::uint64_t read_whole_number(const char* option, std::string_view text, std::
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < lowest || value > highest) {
-    refuse(fmt::format("{}: '{}' is not a whole number from {} to {}; write it in digits, as in {} {}", option, text,
-                       lowest, highest, option, std::max<std::uint64_t>(lowest, 10)));
+    refuse_usage(fmt::format("{}: '{}' is not a whole number from {} to {}; write it in digits, as in {} {}", option,
+                             text, lowest, highest, option, std::max<std::uint64_t>(lowest, 10)));
   }
   return value;
 }
@@ -85,7 +83,7 @@ std::uint64_t read_whole_number(const char* option, std::string_view text, std::
 double read_amount(const char* option, const std::string& text) {
   const auto value = finite_number(text);
   if (!value || *value < 0) {
-    refuse(fmt::format("{}: '{}' is not a number of zero or more; for example {} 1e9", option, text, option));
+    refuse_usage(fmt::format("{}: '{}' is not a number of zero or more; for example {} 1e9", option, text, option));
   }
   return *value;
 }
@@ -100,12 +98,12 @@ std::map<std::string, double> read_assignments(const char* option, const std::ve
     const double value = finite_number(text).value_or(std::nan(""));
     const bool whole = std::trunc(value) == value && value >= 0 && value < 9e15;
     if (name.empty() || std::isnan(value) || (extents && !whole)) {
-      refuse(fmt::format("{}: '{}' is not NAME={}", option, entry,
-                         extents ? "EXTENT, a whole number from 0 up; for example --shape rows=100,columns=1024"
-                                 : "NUMBER; for example --set alpha=2,trans_a=1"));
+      refuse_usage(fmt::format("{}: '{}' is not NAME={}", option, entry,
+                               extents ? "EXTENT, a whole number from 0 up; for example --shape rows=100,columns=1024"
+                                       : "NUMBER; for example --set alpha=2,trans_a=1"));
     }
     if (!values.emplace(name, value).second) {
-      refuse(fmt::format("{}: '{}' is given twice; give it once", option, name));
+      refuse_usage(fmt::format("{}: '{}' is given twice; give it once", option, name));
     }
   }
   return values;

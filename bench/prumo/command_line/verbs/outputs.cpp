@@ -19,8 +19,6 @@
 namespace prumo::bench {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw program_error(exit_code::wrong_usage, message); }
-
 /// True if the file is empty or begins with `head`.
 bool begins_with(const std::string& path, std::string_view head) {
   std::ifstream file(path, std::ios::binary);
@@ -67,11 +65,11 @@ void check_distinct(std::span<const named_file> outputs, std::span<const std::st
     if (!own) continue;
     for (const auto& [other, file] : known) {
       if (file != *own || is_standard_output(path)) continue;
-      refuse(fmt::format("{}: {} is the file to which {} goes; name another", option, sanitize(path), other));
+      refuse_usage(fmt::format("{}: {} is the file to which {} goes; name another", option, sanitize(path), other));
     }
     for (const std::string& input : inputs) {
       if (is_standard_output(path) || identify_input(input) != own) continue;
-      refuse(fmt::format("{}: {} is one of the files to read; name another", option, sanitize(path)));
+      refuse_usage(fmt::format("{}: {} is one of the files to read; name another", option, sanitize(path)));
     }
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -79,8 +77,8 @@ void check_distinct(std::span<const named_file> outputs, std::span<const std::st
       if (outputs[i].path.empty() || outputs[j].path.empty()) continue;
       const auto own = identify_output(outputs[i].path);
       if (!own || own != identify_output(outputs[j].path)) continue;
-      refuse(fmt::format("{} and {} name the same file ({}); name two", outputs[j].option, outputs[i].option,
-                         sanitize(outputs[i].path)));
+      refuse_usage(fmt::format("{} and {} name the same file ({}); name two", outputs[j].option, outputs[i].option,
+                               sanitize(outputs[i].path)));
     }
   }
 }

@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 using align = text_table::align;
+using role = text_table::role;
 
 std::string files_of(const comparison_side& side) {
   std::string files;
@@ -113,7 +114,6 @@ std::string energy_text(const std::optional<double>& joules) {
 
 std::string versions_table(const ordered_cases& ordered, const comparison_view& view, footnotes& notes,
                            const text_style& style) {
-  using role = text_table::role;
   const bool by_time = view.by == comparison_value::time;
   const case_columns columns_of_case(ordered.results, {"implementation"});
   std::vector<text_table::column> columns;

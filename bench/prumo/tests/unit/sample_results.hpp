@@ -9,6 +9,9 @@
 
 namespace prumo::bench::testing {
 
+/// The size of an array in most samples.
+inline constexpr std::uint64_t sample_bytes = 2097152;
+
 /// The `run` of a made-up machine.
 [[nodiscard]] nlohmann::json sample_run();
 

@@ -27,16 +27,14 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::uint64_t size = 2097152;
-
 /// A product that takes a millisecond in turns, with these states.
 json with_states(const json& states) {
-  json result = sample_result("gemm", size, 1e-3);
+  json result = sample_result("gemm", sample_bytes, 1e-3);
   result["states"] = states;
   return result;
 }
 
-comparison_source source_with(const std::string& name, std::vector<json> results) {
+comparison_source source_named(const std::string& name, std::vector<json> results) {
   json document = document_of(std::move(results));
   document["run"]["id"] = name;
   return source_of_results(std::move(document), name);
@@ -45,10 +43,10 @@ comparison_source source_with(const std::string& name, std::vector<json> results
 /// Two files of which the second was sustained at a higher clock.
 std::vector<comparison_source> two_cards() {
   const json burst = sample_state(0.9e-3, 1980);
-  return {source_with("a.json",
-                      {with_states({{"burst", burst}, {"sustained", sample_state(1.25e-3, 1600, {"power cap"})}})}),
-          source_with("b.json",
-                      {with_states({{"burst", burst}, {"sustained", sample_state(1.2e-3, 1680, {"power cap"})}})})};
+  return {source_named("a.json",
+                       {with_states({{"burst", burst}, {"sustained", sample_state(1.25e-3, 1600, {"power cap"})}})}),
+          source_named("b.json",
+                       {with_states({{"burst", burst}, {"sustained", sample_state(1.2e-3, 1680, {"power cap"})}})})};
 }
 
 comparison compare(std::vector<comparison_source>& sources, compared_state state) {
@@ -104,7 +102,7 @@ TEST(compared_state, a_share_of_the_peak_at_an_unknown_clock_is_unknown) {
 
 TEST(compared_state, what_was_not_measured_in_it_is_told_and_never_shown) {
   std::vector<comparison_source> sources = two_cards();
-  sources.push_back(source_with("c.json", {with_states(json::object())}));
+  sources.push_back(source_named("c.json", {with_states(json::object())}));
   for (std::size_t i = 0; i < 2; ++i) {
     measurement more = sources[i].rows.front();
     more.result["key"] = "other";
@@ -126,7 +124,7 @@ TEST(compared_state, what_was_not_measured_in_it_is_told_and_never_shown) {
 }
 
 TEST(compared_state, a_state_that_no_file_has_is_refused_with_the_remedy) {
-  std::vector<comparison_source> sources = {source_with("a.json", {sample_result("add", size, 1e-3)})};
+  std::vector<comparison_source> sources = {source_named("a.json", {sample_result("add", sample_bytes, 1e-3)})};
   try {
     take_state(sources, compared_state::burst);
     FAIL();
@@ -164,21 +162,21 @@ TEST(clocks, cycles_tell_a_lower_clock_from_slower_code) {
 }
 
 TEST(clocks, clocks_of_turns_are_told_too) {
-  json slow = sample_result("add", size, 1.03e-3);
+  json slow = sample_result("add", sample_bytes, 1.03e-3);
   slow["clock_mhz"] = 3000.0;
   slow["warnings"] = {throttle_warning({"power cap", "temperature"}), "another warning"};
-  std::vector<comparison_source> sources = {source_with("a.json", {sample_result("add", size, 1e-3)}),
-                                            source_with("b.json", {slow})};
+  std::vector<comparison_source> sources = {source_named("a.json", {sample_result("add", sample_bytes, 1e-3)}),
+                                            source_named("b.json", {slow})};
   EXPECT_THAT(table_of(compare(sources, compared_state::turns)),
               AllOf(HasSubstr("3100 -> 3000"), HasSubstr("- -> power cap, temperature"), HasSubstr("0.9968")));
 }
 
 TEST(clocks, nothing_is_said_of_clocks_that_are_alike_or_unknown) {
   for (const json& clock : {json(3090.0), json()}) {
-    json other = sample_result("add", size, 1e-3);
+    json other = sample_result("add", sample_bytes, 1e-3);
     other["clock_mhz"] = clock;
-    std::vector<comparison_source> sources = {source_with("a.json", {sample_result("add", size, 1e-3)}),
-                                              source_with("b.json", {other})};
+    std::vector<comparison_source> sources = {source_named("a.json", {sample_result("add", sample_bytes, 1e-3)}),
+                                              source_named("b.json", {other})};
     const comparison of = compare(sources, compared_state::turns);
     EXPECT_THAT(table_of(of), Not(HasSubstr("clock")));
     EXPECT_EQ(ratio_per_clock(of.cases.at(0), 0, 1).has_value(), clock.is_number());

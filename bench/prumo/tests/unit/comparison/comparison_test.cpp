@@ -26,8 +26,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr std::uint64_t size = 2097152;
-
 /// A source of these results; other runs have other ids.
 comparison_source source_with(const std::string& name, std::vector<json> results,
                               const std::function<void(json&)>& change = {}) {
@@ -63,9 +61,9 @@ std::string refusal(const json& before, const json& after) {
 
 TEST(comparison, joins_versions_by_case_device_and_implementation) {
   const comparison_source a =
-      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
+      source_with("a.json", {sample_result("add", sample_bytes, 1e-3), sample_result("mul", sample_bytes, 1e-3)});
   const comparison_source b =
-      source_with("b.json", {sample_result("mul", size, 2e-3), sample_result("add", size, 1e-3)});
+      source_with("b.json", {sample_result("mul", sample_bytes, 2e-3), sample_result("add", sample_bytes, 1e-3)});
   const comparison of = versions(a, b);
   ASSERT_EQ(of.cases.size(), 2U);
   EXPECT_THAT(of.lonely, IsEmpty());
@@ -81,9 +79,9 @@ TEST(comparison, joins_versions_by_case_device_and_implementation) {
 
 TEST(comparison, another_implementation_on_the_other_side_meets_the_only_one_left) {
   const comparison_source a =
-      source_with("a.json", {with(sample_result("gemm", size, 1e-3), "implementation", "cblas")});
+      source_with("a.json", {with(sample_result("gemm", sample_bytes, 1e-3), "implementation", "cblas")});
   const comparison_source b =
-      source_with("b.json", {with(sample_result("gemm", size, 1e-3), "implementation", "portable")});
+      source_with("b.json", {with(sample_result("gemm", sample_bytes, 1e-3), "implementation", "portable")});
   const comparison of = versions(a, b);
   ASSERT_EQ(of.cases.size(), 1U);
   EXPECT_EQ(of.cases.front().implementation, "cblas -> portable");
@@ -93,7 +91,7 @@ TEST(comparison, another_implementation_on_the_other_side_meets_the_only_one_lef
 TEST(comparison, runs_of_several_files_of_a_side_are_runs) {
   std::vector<comparison_source> files;
   for (int i = 0; i < 6; ++i) {
-    files.push_back(source_with("r" + std::to_string(i), {sample_result("add", size, i < 3 ? 1e-3 : 1.2e-3)}));
+    files.push_back(source_with("r" + std::to_string(i), {sample_result("add", sample_bytes, i < 3 ? 1e-3 : 1.2e-3)}));
   }
   comparison of = choose_comparison({{&files[0], &files[1], &files[2]}, {&files[3], &files[4], &files[5]}, "", false});
   judge_cases(of, {});
@@ -104,9 +102,9 @@ TEST(comparison, runs_of_several_files_of_a_side_are_runs) {
 }
 
 TEST(comparison, a_gate_over_what_was_refused_is_inconclusive) {
-  const json good = sample_result("add", size, 1e-3);
+  const json good = sample_result("add", sample_bytes, 1e-3);
   const comparison_source a = source_with("a.json", {good});
-  const comparison_source b = source_with("b.json", {with(good, "bytes", 4 * size)});
+  const comparison_source b = source_with("b.json", {with(good, "bytes", 4 * sample_bytes)});
   const comparison of = versions(a, b);
   const gate_report gate = report_gate(of, {});
   EXPECT_EQ(gate.outcome, gate_outcome::inconclusive);
@@ -116,10 +114,10 @@ TEST(comparison, a_gate_over_what_was_refused_is_inconclusive) {
 }
 
 TEST(comparison, a_run_that_is_on_a_side_twice_counts_once) {
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)});
   comparison_source copy = a;
   copy.name = "copy.json";
-  const comparison_source b = source_with("b.json", {sample_result("add", size, 1e-3)});
+  const comparison_source b = source_with("b.json", {sample_result("add", sample_bytes, 1e-3)});
   const comparison of = choose_comparison({{&a, &copy}, {&b}, "", false});
   EXPECT_EQ(of.sides.at(0).sources.size(), 1U);
   EXPECT_THAT(of.notes, Contains(HasSubstr("counts once")));
@@ -127,26 +125,26 @@ TEST(comparison, a_run_that_is_on_a_side_twice_counts_once) {
 }
 
 TEST(comparison, refuses_with_a_reason) {
-  const json good = sample_result("add", size, 1e-3);
+  const json good = sample_result("add", sample_bytes, 1e-3);
   EXPECT_EQ(refusal(good, with(good, "verified", false)), "its result was wrong in b.json");
   EXPECT_THAT(refusal(good, with(good, "verified", nullptr)), HasSubstr("verified in a.json, but not in b.json"));
-  EXPECT_THAT(refusal(good, with(good, "bytes", 4 * size)), HasSubstr("the bytes are counted differently"));
+  EXPECT_THAT(refusal(good, with(good, "bytes", 4 * sample_bytes)), HasSubstr("the bytes are counted differently"));
 }
 
 TEST(comparison, refuses_other_data) {
   const auto seed = [](int value) { return [value](json& document) { document["run"]["plan"] = {{"seed", value}}; }; };
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)}, seed(1));
-  const comparison_source b = source_with("b.json", {sample_result("add", size, 1e-3)}, seed(7));
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)}, seed(1));
+  const comparison_source b = source_with("b.json", {sample_result("add", sample_bytes, 1e-3)}, seed(7));
   EXPECT_EQ(versions(a, b).cases.at(0).outcomes.at(1).refusal,
             "the data differ, because of another --seed: 1 (a.json), 7 (b.json)");
 }
 
 TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
-  const json cold = sample_result("add", size, 1e-3);
-  const json mul = sample_result("mul", size, 1e-3);
+  const json cold = sample_result("add", sample_bytes, 1e-3);
+  const json mul = sample_result("mul", sample_bytes, 1e-3);
   const comparison_source a = source_with("a.json", {cold, mul});
   const comparison_source b =
-      source_with("b.json", {with(cold, "cache", "hot"), mul, sample_result("sum", size, 1e-3)});
+      source_with("b.json", {with(cold, "cache", "hot"), mul, sample_result("sum", sample_bytes, 1e-3)});
   const comparison of = versions(a, b);
   EXPECT_EQ(of.cases.size(), 1U);
   std::multiset<std::string> reasons;
@@ -156,20 +154,20 @@ TEST(comparison, cases_that_differ_in_a_property_are_told_with_it) {
 }
 
 TEST(comparison, files_of_before_there_was_a_dispatch_have_recorded_calls) {
-  json earlier = sample_result("add", size, 1e-3);
+  json earlier = sample_result("add", sample_bytes, 1e-3);
   earlier.erase("dispatch");
   const comparison of =
       versions(source_with("a.json", {earlier}), source_with("b.json", {with(earlier, "dispatch", "recorded")}));
   EXPECT_EQ(of.cases.size(), 1U);
   const json single = with(earlier, "dispatch", "single");
-  const comparison apart = versions(source_with("a.json", {earlier, sample_result("mul", size, 1e-3)}),
-                                    source_with("b.json", {single, sample_result("mul", size, 1e-3)}));
+  const comparison apart = versions(source_with("a.json", {earlier, sample_result("mul", sample_bytes, 1e-3)}),
+                                    source_with("b.json", {single, sample_result("mul", sample_bytes, 1e-3)}));
   ASSERT_EQ(apart.lonely.size(), 2U);
   EXPECT_EQ(apart.lonely.front().reason, "different dispatch: recorded in a.json, single in b.json");
 }
 
 TEST(comparison, samples_are_told_apart_by_process_run) {
-  json result = sample_result("add", size, 1e-3);
+  json result = sample_result("add", sample_bytes, 1e-3);
   result["time_s"]["samples"] = {1e-3, 2e-3, 3e-3, 8e-3};
   result["time_s"]["runs"] = {3, 0, 1};
   const comparison_source a = source_with("a.json", {result});
@@ -180,12 +178,12 @@ TEST(comparison, samples_are_told_apart_by_process_run) {
 }
 
 TEST(comparison, what_failed_is_shown_and_breaks_the_gate) {
-  json failed = sample_result("add", size, 1e-3);
+  json failed = sample_result("add", sample_bytes, 1e-3);
   failed["status"] = "failed";
   failed["reason"] = "killed by signal 9";
   failed["verified"] = nullptr;
   failed["time_s"] = nullptr;
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)});
   const comparison_source b = source_with("b.json", {failed});
   const comparison of = versions(a, b);
   ASSERT_EQ(of.cases.size(), 1U);
@@ -197,11 +195,11 @@ TEST(comparison, what_failed_is_shown_and_breaks_the_gate) {
 }
 
 TEST(comparison, what_was_skipped_has_no_partner) {
-  json skipped = with(skipped_result("add", size), "data", "resident");
+  json skipped = with(skipped_result("add", sample_bytes), "data", "resident");
   skipped = with(skipped, "host_memory", nullptr);
   const comparison_source a =
-      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", size, 1e-3)});
-  const comparison_source b = source_with("b.json", {skipped, sample_result("mul", size, 1e-3)});
+      source_with("a.json", {sample_result("add", sample_bytes, 1e-3), sample_result("mul", sample_bytes, 1e-3)});
+  const comparison_source b = source_with("b.json", {skipped, sample_result("mul", sample_bytes, 1e-3)});
   const comparison of = versions(a, b);
   EXPECT_EQ(of.cases.size(), 1U);
   ASSERT_EQ(of.lonely.size(), 1U);
@@ -210,11 +208,11 @@ TEST(comparison, what_was_skipped_has_no_partner) {
 }
 
 TEST(comparison, published_figures_have_a_ratio_and_no_verdict) {
-  json published = sample_result("add", size, 2e-3);
+  json published = sample_result("add", sample_bytes, 2e-3);
   published["published"] = {{"title", "A study"}};
   published["verified"] = nullptr;
   published["device"] = "study:0";
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)});
   const comparison_source b = source_with("study", {published});
   comparison of = choose_comparison({{&a, &b}, {}, "", false});
   judge_cases(of, {});
@@ -230,12 +228,12 @@ TEST(comparison, published_figures_have_a_ratio_and_no_verdict) {
 
 TEST(comparison, what_is_published_and_measured_nowhere_is_left_out) {
   const auto published = [](const char* device, const char* op) {
-    json result = with(sample_result(op, size, 2e-3), "device", device);
+    json result = with(sample_result(op, sample_bytes, 2e-3), "device", device);
     result["published"] = {{"source", "A study"}};
     result["verified"] = nullptr;
     return result;
   };
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)});
   const comparison_source b = source_with(
       "study",
       {published("old:0", "add"), published("old:1", "add"), published("old:0", "mul"), published("old:1", "mul")},
@@ -249,8 +247,8 @@ TEST(comparison, what_is_published_and_measured_nowhere_is_left_out) {
 }
 
 TEST(comparison, devices_of_one_file_stand_side_by_side) {
-  const json other = with(sample_result("add", size, 4e-3), "device", "numpy:0");
-  comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3), other},
+  const json other = with(sample_result("add", sample_bytes, 4e-3), "device", "numpy:0");
+  comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3), other},
                                     [](json& document) { document["devices"].push_back(sample_device("numpy:0")); });
   comparison of = choose_comparison({{&a}, {}, "numpy:0", false});
   judge_cases(of, {});
@@ -263,11 +261,11 @@ TEST(comparison, devices_of_one_file_stand_side_by_side) {
 }
 
 TEST(comparison, of_several_implementations_the_fastest_right_one_stands_for_a_device) {
-  json wrong = with(sample_result("gemm", size, 1e-3), "implementation", "wrong");
+  json wrong = with(sample_result("gemm", sample_bytes, 1e-3), "implementation", "wrong");
   wrong["verified"] = false;
-  const json fast = with(sample_result("gemm", size, 2e-3), "implementation", "cblas");
-  const json slow = with(sample_result("gemm", size, 3e-3), "implementation", "portable");
-  const json peer = with(sample_result("gemm", size, 3e-3), "device", "numpy:0");
+  const json fast = with(sample_result("gemm", sample_bytes, 2e-3), "implementation", "cblas");
+  const json slow = with(sample_result("gemm", sample_bytes, 3e-3), "implementation", "portable");
+  const json peer = with(sample_result("gemm", sample_bytes, 3e-3), "device", "numpy:0");
   const comparison_source a = source_with("a.json", {wrong, slow, fast, peer}, [](json& document) {
     document["devices"].push_back(sample_device("numpy:0"));
   });
@@ -278,8 +276,8 @@ TEST(comparison, of_several_implementations_the_fastest_right_one_stands_for_a_d
 }
 
 TEST(comparison, one_device_has_a_column_for_each_implementation) {
-  const json fast = with(sample_result("gemm", size, 2e-3), "implementation", "cblas");
-  const json slow = with(sample_result("gemm", size, 3e-3), "implementation", "portable");
+  const json fast = with(sample_result("gemm", sample_bytes, 2e-3), "implementation", "cblas");
+  const json slow = with(sample_result("gemm", sample_bytes, 3e-3), "implementation", "portable");
   const comparison_source a = source_with("a.json", {fast, slow});
   const comparison of = choose_comparison({{&a}, {}, "", false});
   ASSERT_EQ(of.sides.size(), 2U);
@@ -289,8 +287,8 @@ TEST(comparison, one_device_has_a_column_for_each_implementation) {
 }
 
 TEST(comparison, the_same_id_on_another_machine_is_another_device) {
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)});
-  const comparison_source b = source_with("b.json", {sample_result("add", size, 1e-3)},
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)});
+  const comparison_source b = source_with("b.json", {sample_result("add", sample_bytes, 1e-3)},
                                           [](json& document) { document["run"]["host"]["name"] = "notebook"; });
   const comparison of = choose_comparison({{&a, &b}, {}, "", false});
   ASSERT_EQ(of.mode, comparison_mode::devices);
@@ -301,7 +299,8 @@ TEST(comparison, the_same_id_on_another_machine_is_another_device) {
 
 TEST(comparison, filters_name_what_there_is) {
   std::vector<comparison_source> sources;
-  sources.push_back(source_with("a.json", {sample_result("add", size, 1e-3), sample_result("mul", 2 * size, 1e-3)}));
+  sources.push_back(
+      source_with("a.json", {sample_result("add", sample_bytes, 1e-3), sample_result("mul", 2 * sample_bytes, 1e-3)}));
   row_filters filters;
   filters.ops = {"ad"};
   try {
@@ -312,27 +311,27 @@ TEST(comparison, filters_name_what_there_is) {
   }
   filters.ops.clear();
   filters.devices = {"openmp"};
-  filters.sizes = {size};
+  filters.sizes = {sample_bytes};
   keep_rows(sources, filters);
   ASSERT_EQ(sources.front().rows.size(), 1U);
   EXPECT_EQ(sources.front().rows.front().result.at("op"), "add");
-  filters.sizes = {3 * size};
+  filters.sizes = {3 * sample_bytes};
   EXPECT_THROW(keep_rows(sources, filters), program_error);
 }
 
 TEST(comparison, of_results_given_twice_the_last_counts) {
   const comparison_source a =
-      source_with("a.json", {sample_result("add", size, 1e-3), sample_result("add", size, 3e-3)});
+      source_with("a.json", {sample_result("add", sample_bytes, 1e-3), sample_result("add", sample_bytes, 3e-3)});
   ASSERT_EQ(a.rows.size(), 1U);
   EXPECT_DOUBLE_EQ(*a.rows.front().seconds(), 3e-3);
   EXPECT_THAT(a.notes, ElementsAre(HasSubstr("twice")));
 }
 
 TEST(comparison, context_tells_what_differs_in_order_of_weight) {
-  const comparison_source a = source_with("a.json", {sample_result("add", size, 1e-3)}, [](json& document) {
+  const comparison_source a = source_with("a.json", {sample_result("add", sample_bytes, 1e-3)}, [](json& document) {
     document["devices"][0]["worker"] = {{"versions", {{"compiler", "GCC 15"}, {"blas", "OpenBLAS 1"}}}};
   });
-  const comparison_source b = source_with("b.json", {sample_result("add", size, 1e-3)}, [](json& document) {
+  const comparison_source b = source_with("b.json", {sample_result("add", sample_bytes, 1e-3)}, [](json& document) {
     document["devices"][0]["worker"] = {{"versions", {{"compiler", "GCC 16"}, {"blas", "OpenBLAS 1"}}}};
     document["devices"][0]["facts"]["clock_measured_mhz"] = 3130.0;  // within 2 %
     document["devices"][0]["facts"]["power_limit_w"] = 45.0;

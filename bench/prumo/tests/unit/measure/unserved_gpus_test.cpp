@@ -10,14 +10,14 @@
 namespace prumo::bench {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-class unserved_gpus : public testing::Test {
+class unserved_gpus : public ::testing::Test {
  public:
-  unserved_gpus() : folder(testing::TempDir() + "prumo-device-files-" + std::to_string(getpid())) {
+  unserved_gpus() : folder(::testing::TempDir() + "prumo-device-files-" + std::to_string(getpid())) {
     std::filesystem::create_directories(folder);
   }
   ~unserved_gpus() override {
