@@ -39,9 +39,10 @@ lock_build() {
 }
 unlock_build() { [[ -z ${build_lock:-} ]] || exec {build_lock}>&-; }
 
-# Configures unless that was done with the same arguments. CMake notices later changes of its files by itself.
+# configure [ARGUMENT...]: configures unless that was done with the same arguments. CMake notices later changes of its files by
+# itself.
 configure() {
-    local -a args=(-S "$here" --preset "$preset" -B "$build")
+    local -a args=(-S "$here" --preset "$preset" -B "$build" "$@")
     [[ -z ${kokkos_prefix:-} ]] || args+=("-DKokkos_ROOT=$kokkos_prefix")
     if [[ -n ${CI:-} ]]; then args+=(-DPRUMO_WARNINGS_AS_ERRORS=ON); fi
     if [[ ${PRUMO_CCACHE:-0} == 1 ]]; then args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi

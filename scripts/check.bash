@@ -26,8 +26,10 @@ check_tidy() {
     local clang_tidy
     clang_tidy=$(tool clang-tidy)
     choose_build
+    # clang-tidy needs the flags of each file, so here no folder is compiled as one.
+    build+=-tidy
     lock_build
-    configure
+    configure -DPRUMO_FOLDERS_AT_ONCE=OFF
     unlock_build
     # Only files that this preset compiles, because clang-tidy needs their flags.
     local -a files=()
