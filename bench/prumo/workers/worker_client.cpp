@@ -17,12 +17,8 @@
 namespace prumo::bench {
 namespace {
 
-/// Seconds that an answer may take although nothing is to be done: start-up of a framework, a slow launcher.
-constexpr double patience = 60;
 /// What helps where a worker and this program have too little in common.
 constexpr std::string_view same_release = "use a worker and a prumo of the same release";
-/// How much longer than expected work may take before the worker counts as hung.
-constexpr double slack = 20;
 
 worker_process::clock::time_point after(double seconds) {
   return worker_process::clock::now() +
@@ -65,15 +61,6 @@ void worker_client::fail(worker_failure::reason why, const std::string& what) {
   process_.reset();
   greeted_ = false;
   throw worker_failure(why, message, said);
-}
-
-template <class Message>
-Message worker_client::checked(std::string_view name, const protocol::json& answer) {
-  try {
-    return protocol::read_message<Message>(answer);
-  } catch (const protocol::message_error& error) {
-    break_protocol(name, error);
-  }
 }
 
 void worker_client::break_protocol(std::string_view name, const protocol::message_error& error) {
@@ -217,29 +204,26 @@ protocol::json worker_client::read_answer(std::string_view name, double limit,
   return answer;
 }
 
-template <class Message>
-protocol::json worker_client::request(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::request(std::string_view name, const protocol::json& fields, double limit) {
   greet();
   if (!has(name)) throw request_refused("unsupported", describe_lack(fmt::format("'{}'", name)));
-  return exchange(name, message, limit);
+  return exchange(name, fields, limit);
 }
 
-template <class Message>
-protocol::json worker_client::request_about_nets(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::request_about_nets(std::string_view name, const protocol::json& fields, double limit) {
   greet();
   if (!has(protocol::workloads_feature)) {
     throw request_refused("unsupported", fmt::format("{} runs no nets", called()));
   }
-  return exchange(name, message, limit);
+  return exchange(name, fields, limit);
 }
 
-template <class Message>
-protocol::json worker_client::exchange(std::string_view name, const Message& message, double limit) {
+protocol::json worker_client::exchange(std::string_view name, const protocol::json& fields, double limit) {
   limit = options_.time_limit.value_or(limit);
   const auto deadline = after(limit);
   bool sent = false;
   try {
-    sent = send(name, protocol::write_message(message), deadline);
+    sent = send(name, fields, deadline);
   } catch (const process_error& error) {
     fail(worker_failure::reason::died, fmt::format("{} before '{}'", error.what(), name));
   }
@@ -248,105 +232,6 @@ protocol::json worker_client::exchange(std::string_view name, const Message& mes
          fmt::format("did not read '{}' within {} and was ended", name, format_duration(limit)));
   }
   return read_answer(name, limit, deadline);
-}
-
-nlohmann::json worker_client::device(const std::string& device, bool clocks) {
-  const protocol::json answer = request("device", protocol::device_request{device, clocks}, patience);
-  std::ignore = checked<protocol::device_answer>("device", answer);
-  return answer.at("device");
-}
-
-protocol::resolve_answer worker_client::resolve(const protocol::resolve_request& what) {
-  return checked<protocol::resolve_answer>("resolve", request("resolve", what, patience));
-}
-
-protocol::prepare_answer worker_client::prepare(const protocol::prepare_request& what, double expected) {
-  return checked<protocol::prepare_answer>("prepare", request("prepare", what, patience + slack * expected));
-}
-
-protocol::verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
-  const protocol::json answer =
-      request("verify", protocol::verify_request{case_id, budget}, 2 * patience + slack * expected);
-  const auto told = checked<protocol::verify_answer>("verify", answer);
-  if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
-    break_protocol("verify",
-                   protocol::message_error(fmt::format("it says verified, but the error {} is not within the bound {}",
-                                                       answer.value("error", protocol::json()).dump(),
-                                                       answer.value("error_bound", protocol::json()).dump())));
-  }
-  return told;
-}
-
-nlohmann::json worker_client::count(const protocol::count_request& what, double expected) {
-  const protocol::json answer = request("count", what, 2 * patience + slack * expected);
-  const auto told = checked<protocol::count_answer>("count", answer);
-  protocol::json counted = answer.at("counted");
-  if (counted.is_object() && !counted.contains("total")) {
-    break_protocol("count", protocol::message_error("the field 'counted.total' is missing"));
-  }
-  if (counted.is_object() && told.implementation) counted["implementation"] = *told.implementation;
-  return counted;
-}
-
-protocol::sample_answer worker_client::sample(std::int64_t case_id, double seconds, double expected) {
-  return checked<protocol::sample_answer>(
-      "sample", request("sample", protocol::sample_request{case_id, seconds}, patience + slack * (seconds + expected)));
-}
-
-void worker_client::release(std::int64_t case_id) { request("release", protocol::release_request{case_id}, patience); }
-
-protocol::open_answer worker_client::open(const protocol::open_request& what, double expected) {
-  return checked<protocol::open_answer>("open", request_about_nets("open", what, 2 * patience + slack * expected));
-}
-
-protocol::check_answer worker_client::check(const protocol::check_request& what, double expected) {
-  const protocol::json answer = request_about_nets("check", what, 2 * patience + slack * expected);
-  const auto told = checked<protocol::check_answer>("check", answer);
-  if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
-    break_protocol("check", protocol::message_error("it says verified, but the error is not within the bound"));
-  }
-  return told;
-}
-
-protocol::sample_answer worker_client::time(const protocol::time_request& what, double expected) {
-  return checked<protocol::sample_answer>(
-      "time", request_about_nets("time", what, patience + slack * (what.seconds + expected)));
-}
-
-protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double expected) {
-  const protocol::json answer =
-      request_about_nets("evaluate", protocol::evaluate_request{session}, 2 * patience + slack * expected);
-  auto told = checked<protocol::evaluate_answer>("evaluate", answer);
-  if (told.correct > told.images ||
-      (!told.predictions.empty() && std::cmp_not_equal(told.predictions.size(), told.images))) {
-    break_protocol("evaluate",
-                   protocol::message_error(fmt::format("{} of {} images are right, and there are {} predictions",
-                                                       told.correct, told.images, told.predictions.size())));
-  }
-  return told;
-}
-
-protocol::advance_answer worker_client::advance(const protocol::advance_request& what, double expected) {
-  const protocol::json answer =
-      request_about_nets("advance", what, patience + slack * (what.seconds.value_or(0) + expected));
-  auto told = checked<protocol::advance_answer>("advance", answer);
-  if (told.correct > told.images || told.steps > told.step) {
-    break_protocol("advance", protocol::message_error(fmt::format("{} of {} images are right, after {} of {} steps",
-                                                                  told.correct, told.images, told.steps, told.step)));
-  }
-  return told;
-}
-
-protocol::save_answer worker_client::save(const protocol::save_request& what) {
-  return checked<protocol::save_answer>("save", request_about_nets("save", what, 2 * patience));
-}
-
-protocol::load_answer worker_client::load(const protocol::load_request& what) {
-  return checked<protocol::load_answer>("load", request_about_nets("load", what, 2 * patience));
-}
-
-void worker_client::close(std::int64_t session) {
-  request_about_nets("close", protocol::close_request{session}, patience);
 }
 
 std::optional<process_usage> worker_client::quit() noexcept {

@@ -144,13 +144,14 @@ class worker_client {
   [[nodiscard]] const options& settings() const noexcept { return options_; }
 
  private:
-  template <class Message>
-  protocol::json request(std::string_view name, const Message& message, double limit);
+  /// Seconds that an answer may take although nothing is to be done: start-up of a framework, a slow launcher.
+  static constexpr double patience = 60;
+
+  /// Sends a request with these fields and waits for its answer for `limit` seconds.
+  protocol::json request(std::string_view name, const protocol::json& fields, double limit);
   /// The same for a request about nets, which all need one feature.
-  template <class Message>
-  protocol::json request_about_nets(std::string_view name, const Message& message, double limit);
-  template <class Message>
-  protocol::json exchange(std::string_view name, const Message& message, double limit);
+  protocol::json request_about_nets(std::string_view name, const protocol::json& fields, double limit);
+  protocol::json exchange(std::string_view name, const protocol::json& fields, double limit);
   /// `limit` is the whole time that was allowed, for messages.
   protocol::json read_answer(std::string_view name, double limit, worker_process::clock::time_point deadline);
   void read_greeting(const protocol::json& answer);
