@@ -84,7 +84,8 @@ std::string difference(const checkpoint::texts& there, const checkpoint::texts& 
   all.insert(here.begin(), here.end());
   for (const auto& [name, ignored] : all) {
     const std::string before = shown(there, name), now = shown(here, name);
-    if (before != now) return name + " is " + before + " in the file and " + now + " here";
+    if (before != now)
+      return std::string(name).append(" is ").append(before).append(" in the file and ").append(now).append(" here");
   }
   return {};
 }

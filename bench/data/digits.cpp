@@ -68,16 +68,17 @@ class distortion {
     slant_ = random.around(-90, 90);
     // With t = tan(angle / 2) = turn / 256, cosine and sine are (1 - t^2) / (1 + t^2) and 2 t / (1 + t^2).
     const std::int64_t turn = random.around(-56, 56);
-    cosine_ = 256 * 256 - turn * turn;
-    sine_ = 2 * 256 * turn;
-    unity_ = 256 * 256 + turn * turn;
+    constexpr std::int64_t one = 256;
+    cosine_ = one * one - turn * turn;
+    sine_ = 2 * one * turn;
+    unity_ = one * one + turn * turn;
     centre_ = {width * parts / 2 + side * random.around(-9, 9) * parts / 64,
                height * parts / 2 + side * random.around(-9, 9) * parts / 64};
   }
 
   place operator()(const stroke_point& point) {
-    const std::int64_t y = 4 * point.y + random_.around(-20, 20);
-    const std::int64_t x = 4 * point.x + random_.around(-20, 20) - y * slant_ / 256;
+    const std::int64_t y = std::int64_t{4} * point.y + random_.around(-20, 20);
+    const std::int64_t x = std::int64_t{4} * point.x + random_.around(-20, 20) - y * slant_ / 256;
     const std::int64_t stretched_x = x * stretch_x_ / (4 * fine);
     const std::int64_t stretched_y = y * stretch_y_ / (4 * fine);
     return {centre_.x + (stretched_x * cosine_ - stretched_y * sine_) / unity_,

@@ -92,7 +92,7 @@ protocol::resolve_answer peer_handler::resolve(const protocol::resolve_request& 
   const choice chosen = choose(request);
   const call extents = peers::resolve(chosen.what, request, request.bytes_per_array.value_or(0), chosen.type);
   protocol::resolve_answer answer = describe(chosen.what, extents, chosen.type);
-  if (request.bytes_per_array) answer.bytes_per_array = *request.bytes_per_array;
+  if (request.bytes_per_array) answer.bytes_per_array = request.bytes_per_array;
   return answer;
 }
 

@@ -185,7 +185,8 @@ class training_loops final : public training_program {
     const auto root_factor = static_cast<T>(1 / std::sqrt(1 - std::pow(beta2, power)));
     T *const w = weights_.data(), *const m = first_moments_.data(), *const v = second_moments_.data();
     const T* const g = gradient_.data();
-    switch (setup_.options.optimizer) {
+    // clang-tidy takes all OpenMP loops for the same.
+    switch (setup_.options.optimizer) {  // NOLINT(bugprone-branch-clone)
       case nets::optimizer::sgd:
 #pragma omp parallel for simd schedule(static)
         for (std::int64_t i = 0; i < count; ++i) w[i] -= rate * g[i];

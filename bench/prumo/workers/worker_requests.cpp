@@ -25,7 +25,8 @@ Message worker_client::checked(std::string_view name, const protocol::json& answ
 }
 
 nlohmann::json worker_client::device(const std::string& device, bool clocks) {
-  const protocol::json answer = request("device", protocol::write_message(protocol::device_request{device, clocks}), patience);
+  const protocol::json answer =
+      request("device", protocol::write_message(protocol::device_request{device, clocks}), patience);
   std::ignore = checked<protocol::device_answer>("device", answer);
   return answer.at("device");
 }
@@ -35,12 +36,13 @@ protocol::resolve_answer worker_client::resolve(const protocol::resolve_request&
 }
 
 protocol::prepare_answer worker_client::prepare(const protocol::prepare_request& what, double expected) {
-  return checked<protocol::prepare_answer>("prepare", request("prepare", protocol::write_message(what), patience + slack * expected));
+  return checked<protocol::prepare_answer>(
+      "prepare", request("prepare", protocol::write_message(what), patience + slack * expected));
 }
 
 protocol::verify_answer worker_client::verify(std::int64_t case_id, std::optional<double> budget, double expected) {
-  const protocol::json answer =
-      request("verify", protocol::write_message(protocol::verify_request{case_id, budget}), 2 * patience + slack * expected);
+  const protocol::json answer = request("verify", protocol::write_message(protocol::verify_request{case_id, budget}),
+                                        2 * patience + slack * expected);
   const auto told = checked<protocol::verify_answer>("verify", answer);
   if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
     break_protocol("verify",
@@ -64,17 +66,22 @@ nlohmann::json worker_client::count(const protocol::count_request& what, double 
 
 protocol::sample_answer worker_client::sample(std::int64_t case_id, double seconds, double expected) {
   return checked<protocol::sample_answer>(
-      "sample", request("sample", protocol::write_message(protocol::sample_request{case_id, seconds}), patience + slack * (seconds + expected)));
+      "sample", request("sample", protocol::write_message(protocol::sample_request{case_id, seconds}),
+                        patience + slack * (seconds + expected)));
 }
 
-void worker_client::release(std::int64_t case_id) { request("release", protocol::write_message(protocol::release_request{case_id}), patience); }
+void worker_client::release(std::int64_t case_id) {
+  request("release", protocol::write_message(protocol::release_request{case_id}), patience);
+}
 
 protocol::open_answer worker_client::open(const protocol::open_request& what, double expected) {
-  return checked<protocol::open_answer>("open", request_about_nets("open", protocol::write_message(what), 2 * patience + slack * expected));
+  return checked<protocol::open_answer>(
+      "open", request_about_nets("open", protocol::write_message(what), 2 * patience + slack * expected));
 }
 
 protocol::check_answer worker_client::check(const protocol::check_request& what, double expected) {
-  const protocol::json answer = request_about_nets("check", protocol::write_message(what), 2 * patience + slack * expected);
+  const protocol::json answer =
+      request_about_nets("check", protocol::write_message(what), 2 * patience + slack * expected);
   const auto told = checked<protocol::check_answer>("check", answer);
   if (told.verified && !(told.error && told.error_bound && *told.error <= *told.error_bound)) {
     break_protocol("check", protocol::message_error("it says verified, but the error is not within the bound"));
@@ -88,8 +95,8 @@ protocol::sample_answer worker_client::time(const protocol::time_request& what, 
 }
 
 protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double expected) {
-  const protocol::json answer =
-      request_about_nets("evaluate", protocol::write_message(protocol::evaluate_request{session}), 2 * patience + slack * expected);
+  const protocol::json answer = request_about_nets(
+      "evaluate", protocol::write_message(protocol::evaluate_request{session}), 2 * patience + slack * expected);
   auto told = checked<protocol::evaluate_answer>("evaluate", answer);
   if (told.correct > told.images ||
       (!told.predictions.empty() && std::cmp_not_equal(told.predictions.size(), told.images))) {
@@ -101,8 +108,8 @@ protocol::evaluate_answer worker_client::evaluate(std::int64_t session, double e
 }
 
 protocol::advance_answer worker_client::advance(const protocol::advance_request& what, double expected) {
-  const protocol::json answer =
-      request_about_nets("advance", protocol::write_message(what), patience + slack * (what.seconds.value_or(0) + expected));
+  const protocol::json answer = request_about_nets("advance", protocol::write_message(what),
+                                                   patience + slack * (what.seconds.value_or(0) + expected));
   auto told = checked<protocol::advance_answer>("advance", answer);
   if (told.correct > told.images || told.steps > told.step) {
     break_protocol("advance", protocol::message_error(fmt::format("{} of {} images are right, after {} of {} steps",
@@ -112,11 +119,13 @@ protocol::advance_answer worker_client::advance(const protocol::advance_request&
 }
 
 protocol::save_answer worker_client::save(const protocol::save_request& what) {
-  return checked<protocol::save_answer>("save", request_about_nets("save", protocol::write_message(what), 2 * patience));
+  return checked<protocol::save_answer>("save",
+                                        request_about_nets("save", protocol::write_message(what), 2 * patience));
 }
 
 protocol::load_answer worker_client::load(const protocol::load_request& what) {
-  return checked<protocol::load_answer>("load", request_about_nets("load", protocol::write_message(what), 2 * patience));
+  return checked<protocol::load_answer>("load",
+                                        request_about_nets("load", protocol::write_message(what), 2 * patience));
 }
 
 void worker_client::close(std::int64_t session) {
