@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "reduction_launch.hpp"
+#include "run_reduction.hpp"
 
 PRUMO_DEFINE_REDUCTION(argmax)
 PRUMO_DEFINE_REDUCTION(argmin)
