@@ -34,7 +34,8 @@ class random_training {
       for (const nets::parameter& each : layer.parameters) {
         const nets::parameter& weight = layer.parameters.front();
         const std::int64_t outputs = weight.name.starts_with("shared") ? 1 : weight.extents.front();
-        const double scale = 1.5 / std::sqrt(static_cast<double>(weight.size() / outputs));
+        const std::int64_t terms = weight.size() / outputs;
+        const double scale = 1.5 / std::sqrt(static_cast<double>(terms));
         // Numbers of f32, so that nets of both types have the same.
         for (std::int64_t i = 0; i < each.size(); ++i) all.push_back(static_cast<float>(scale * number()));
       }

@@ -54,13 +54,12 @@ gate_report report_gate(const comparison& of, const judge_options& judged_with) 
   std::size_t most = 0;
   const std::size_t cases = judged_cases(of);
   for_each_outcome(of, [&](const compared_case& it, std::size_t side, const case_outcome& outcome) {
-    if (broke(it.cells[of.base], it.cells[side])) {
+    const bool is_slower = outcome.judged && outcome.judged->which == verdict::slower;
+    if (is_slower || broke(it.cells[of.base], it.cells[side])) {
       failed = true;
     } else if (!outcome.judged) {
       const bool ran_before = figures_of(it.cells[of.base]).seconds.has_value();
       report.undecided += ran_before || !outcome.refusal.empty() ? 1 : 0;
-    } else if (outcome.judged->which == verdict::slower) {
-      failed = true;
     } else if (!rules_out_slower(*outcome.judged)) {
       ++report.undecided;
       ++report.noisy;
