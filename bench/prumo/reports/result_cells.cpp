@@ -52,7 +52,7 @@ std::string rate_cell(const json& result) {
   const auto gflops = number_of(field(result, "/rates/gflops"));
   const auto gbytes = number_of(field(result, "/rates/gbytes"));
   const auto gelements = number_of(field(result, "/rates/gelements"));
-  const std::string bound = text_of(field(result, "/bound"));
+  std::string bound = text_of(field(result, "/bound"));
   const double flops = number_of(field(result, "/flops/model")).value_or(0);
   const double bytes = number_of(field(result, "/bytes")).value_or(0);
   constexpr double many_flops_a_byte = 10;  // beyond what any memory system feeds
@@ -94,7 +94,7 @@ std::string steady_note(const json& results) {
 }
 
 std::string bound_cell(const json& result) {
-  const std::string bound = text_of(field(result, "/bound"));
+  std::string bound = text_of(field(result, "/bound"));
   const std::string from = text_of(field(result, "/roof/compute_from"));
   if (bound != "compute" || is_bound_by_flops(result)) return bound;
   return fmt::format("{}: {}", bound, from.substr(0, from.find("_rate")));
