@@ -10,9 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
-#include <limits>
 #include <type_traits>
 
 namespace prumo::backend {
@@ -26,13 +24,41 @@ struct copied_rows {
   std::int64_t column_stride;
   int images;
   int channels;
-  int rows;       ///< that are copied
-  int first_row;  ///< of the images; rows outside of them are zero
-  int height;     ///< of an image
-  int width;
+  int rows;
+  int first_row;    ///< of the images
+  int height;       ///< of an image
   int image_pitch;  ///< from an image to the next, where they go
   int plane_pitch;
   int row_pitch;
+  bool clears_others;  ///< whether rows outside of the images become zero; or what is there stays
+
+  /// Planes without gaps between them are one plane.
+  KOKKOS_FORCEINLINE_FUNCTION void join_planes() {
+    if (channel_stride == rows * row_stride && plane_pitch == rows * row_pitch) {
+      rows *= channels;
+      channels = 1;
+    }
+  }
+};
+
+/// Which packs of rows a thread copies: one in rows `row`, `row` + `rows_at_once` and so on. If rows have more packs
+/// than a team has threads, also those `lanes` packs further.
+struct row_lanes {
+  int packs = 0;  ///< of a row; none: the thread copies nothing
+  int lanes = 1;
+  int rows_at_once = 1;
+  int row = 0;
+  int pack = 0;
+
+  KOKKOS_FORCEINLINE_FUNCTION row_lanes(int width, int pack_elements, int thread, int threads) {
+    const int packs_of_row = pack_elements == 4 ? width / 4 : pack_elements == 2 ? width / 2 : width;
+    if (packs_of_row == 0) return;
+    lanes = packs_of_row < threads ? packs_of_row : threads;
+    rows_at_once = threads / lanes;
+    row = thread / lanes;
+    pack = thread - row * lanes;
+    if (row < rows_at_once) packs = packs_of_row;
+  }
 };
 
 /// Calls visit(pointer), where the pointer has the elements' type. The compute type of `type` is C.
@@ -63,9 +89,7 @@ bool has_packs(const C* data, std::int64_t element_bytes, std::int64_t elements,
 template <class C, class Array>
 int most_row_pack(const Array& array, std::int64_t element_bytes, std::int64_t images, std::int64_t channels,
                   std::int64_t rows, std::int64_t columns, std::int64_t padding) {
-  // copy_rows() has offsets of 32 bits in a plane then.
-  const bool is_near = rows == 0 || std::abs(array.row_stride) <= std::numeric_limits<int>::max() / 2 / rows;
-  if (array.column_stride != 1 || !is_near) return 1;
+  if (array.column_stride != 1) return 1;
   const std::int64_t distances[] = {images > 1 ? array.image_stride : 0, channels > 1 ? array.channel_stride : 0,
                                     rows > 1 ? array.row_stride : 0, columns, padding};
   for (const std::int64_t pack : {std::int64_t{prumo::detail::device_pack_elements<C>}, std::int64_t{2}}) {
@@ -74,69 +98,107 @@ int most_row_pack(const Array& array, std::int64_t element_bytes, std::int64_t i
   return 1;
 }
 
-/// Copies the rows in packs of `Pack` neighbours. Elements are converted on the way. A thread takes packs one below the
-/// other, so that it has little to compute between two copies.
-/// \param from the first element of row 0 of the first channel
-template <int Pack, class T, class C>
-KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* from, const copied_rows& what, C* to, int thread, int threads) {
-  // Inside a plane, unless its elements are far from each other.
-  using offset = std::conditional_t<Pack == 1, std::int64_t, int>;
-  const int packs = what.width / Pack;
-  if (what.rows <= 0 || what.channels <= 0 || what.images <= 0 || packs == 0) return;
-  const int lanes = packs < threads ? packs : threads, rows_at_once = threads / lanes;
-  const int lane_row = thread / lanes;
-  if (lane_row >= rows_at_once) return;
-  const auto row_stride = static_cast<offset>(what.row_stride);
-  const bool has_all_rows = what.first_row >= 0 && what.first_row + what.rows <= what.height;
+/// Calls visit(source, place) for a thread's packs of some rows, which all have the same column. What a thread copies
+/// next follows by additions: it has no more to do between two copies, however few rows a channel has.
+/// \param source, place the first row's
+template <class T, class C, class Visitor>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_row(const T* source, C* place, const copied_rows& what, const row_lanes& own,
+                                              const Visitor& visit) {
+  const std::int64_t step = own.rows_at_once * what.row_stride;
+  const std::int64_t to_next_plane = what.channel_stride - what.rows * what.row_stride;
+  const int place_step = own.rows_at_once * what.row_pitch;
+  const int place_to_next_plane = what.plane_pitch - what.rows * what.row_pitch;
+  source += own.row * what.row_stride;
+  place += own.row * what.row_pitch;
+  int row = own.row, channel = 0, image = 0;
   PRUMO_KEEP_LOOP
-  for (int pack = thread - lane_row * lanes; pack < packs; pack += lanes) {
-    const auto column = pack * static_cast<offset>(Pack == 1 ? what.column_stride : Pack);
-    const T* plane = from + what.first_row * row_stride + column;
-    C* target = to + pack * Pack;
-    int row = lane_row, channel = 0, image = 0;
+  while (true) {
     PRUMO_KEEP_LOOP
-    while (true) {
-      const T* source = plane + row * row_stride;
-      C* place = target + row * what.row_pitch;
-      PRUMO_KEEP_LOOP
-      for (; row < what.rows; row += rows_at_once) {
-        const bool is_there = has_all_rows || (what.first_row + row >= 0 && what.first_row + row < what.height);
-        if constexpr (Pack == 1) {
-          copy_element_to_scratch<C>(is_there ? source : from, is_there, place);
-        } else if (is_there) {
-          copy_pack_to_scratch<C, Pack>(source, place);
-        } else {
-          *reinterpret_cast<prumo::detail::device_pack<C, Pack>*>(place) = {};
-        }
-        source += rows_at_once * row_stride;
-        place += rows_at_once * what.row_pitch;
-      }
+    while (row >= what.rows) {
       row -= what.rows;
-      plane += what.channel_stride;
-      target += what.plane_pitch;
-      if (++channel == what.channels) {
-        channel = 0;
-        if (++image == what.images) break;
-        plane += what.image_stride - what.channels * what.channel_stride;
-        target += what.image_pitch - what.channels * what.plane_pitch;
-      }
+      source += to_next_plane;
+      place += place_to_next_plane;
+      if (++channel < what.channels) continue;
+      channel = 0;
+      if (++image == what.images) return;
+      source += what.image_stride - what.channels * what.channel_stride;
+      place += what.image_pitch - what.channels * what.plane_pitch;
     }
+    visit(source, place);
+    row += own.rows_at_once;
+    source += step;
+    place += place_step;
   }
 }
 
-/// Copies rows of elements of `type`, `pack` at once, as most_row_pack() tells. `offset` is that of the first element.
+/// Copies rows, all of which lie in the images, in packs of `Pack` neighbours. Elements are converted on the way.
+/// \param from the first element of the first row
+template <int Pack, class T, class C>
+KOKKOS_FORCEINLINE_FUNCTION void copy_rows(const T* from, const copied_rows& what, C* to, const row_lanes& own) {
+  PRUMO_KEEP_LOOP
+  for (int pack = own.pack; pack < own.packs; pack += own.lanes) {
+    const T* const source = from + pack * (Pack == 1 ? what.column_stride : Pack);
+    for_each_row(source, to + pack * Pack, what, own, [](const T* each, C* place) {
+      if constexpr (Pack == 1) {
+        copy_element_to_scratch<C>(each, true, place);
+      } else {
+        copy_pack_to_scratch<C, Pack>(each, place);
+      }
+    });
+  }
+}
+
+/// Sets rows to zero.
+template <int Pack, class C>
+KOKKOS_FORCEINLINE_FUNCTION void clear_rows(const copied_rows& what, C* to, const row_lanes& own) {
+  using pack_type = prumo::detail::device_pack<C, Pack>;
+  if (what.rows <= 0) return;
+  PRUMO_KEEP_LOOP
+  for (int pack = own.pack; pack < own.packs; pack += own.lanes) {
+    for_each_row(to, to + pack * Pack, what, own,
+                 [](const C*, C* place) { *reinterpret_cast<pack_type*>(place) = pack_type{}; });
+  }
+}
+
+/// Calls visit(std::integral_constant<int, pack>), for a pack that most_row_pack() tells.
+template <class C, class Visitor>
+KOKKOS_FORCEINLINE_FUNCTION void with_row_pack(int pack, const Visitor& visit) {
+  constexpr int most = prumo::detail::device_pack_elements<C>;
+  if (pack == most) {
+    visit(std::integral_constant<int, most>{});
+  } else if (most > 2 && pack == 2) {
+    visit(std::integral_constant<int, 2>{});
+  } else {
+    visit(std::integral_constant<int, 1>{});
+  }
+}
+
+/// Copies the rows of elements of `type` that lie in the images, `pack` elements at once, as most_row_pack() tells.
+/// \param offset that of row 0 of the first channel
 template <class C>
 KOKKOS_FORCEINLINE_FUNCTION void copy_rows_of(dtype type, const C* data, std::int64_t offset, int pack,
-                                              const copied_rows& what, C* to, int thread, int threads) {
-  constexpr int most = prumo::detail::device_pack_elements<C>;
+                                              copied_rows what, C* to, const row_lanes& own) {
+  if (what.channels <= 0 || what.images <= 0) return;
+  const int above = what.first_row < 0 ? -what.first_row : 0, below = what.height - what.first_row;
+  const int first = above < what.rows ? above : what.rows, end = below < what.rows ? below : what.rows;
+  if (what.clears_others && (first > 0 || end < what.rows)) {
+    copied_rows others = what;
+    with_row_pack<C>(pack, [&]<int Pack>(std::integral_constant<int, Pack>) {
+      others.rows = first;
+      clear_rows<Pack>(others, to, own);
+      const int begin = end > first ? end : first;
+      others.rows = what.rows - begin;
+      clear_rows<Pack>(others, to + begin * what.row_pitch, own);
+    });
+  }
+  if (first >= end) return;
+  to += first * what.row_pitch;
+  offset += (what.first_row + first) * what.row_stride;
+  what.rows = end - first;
+  what.join_planes();
   with_elements_of(type, data, [&](const auto* elements) {
-    if (pack == most) {
-      copy_rows<most>(elements + offset, what, to, thread, threads);
-    } else if (most > 2 && pack == 2) {
-      copy_rows<2>(elements + offset, what, to, thread, threads);
-    } else {
-      copy_rows<1>(elements + offset, what, to, thread, threads);
-    }
+    with_row_pack<C>(
+        pack, [&]<int Pack>(std::integral_constant<int, Pack>) { copy_rows<Pack>(elements + offset, what, to, own); });
   });
 }
 

@@ -207,31 +207,23 @@ class direct_device_inputs {
   /// image, they are zero already.
   KOKKOS_FORCEINLINE_FUNCTION void copy_separate_rows(const item_place& place, int chunk, C* planes, int thread) const {
     const auto& x = problem_.x;
-    const int height = static_cast<int>(problem_.height);
-    copied_rows rows{x.image_stride,
-                     x.channel_stride,
-                     x.row_stride,
-                     x.column_stride,
-                     place.images,
-                     channels_of(chunk),
-                     layout_.plane_rows,
-                     static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding),
-                     height,
-                     static_cast<int>(problem_.width),
-                     layout_.image_elements,
-                     layout_.plane_elements,
-                     layout_.pitch};
-    C* to = planes + problem_.column_padding;
-    if (layout_.bands == 1 && rows.first_row < 0) {
-      to -= rows.first_row * layout_.pitch;
-      rows.rows += rows.first_row;
-      rows.first_row = 0;
-    }
-    const int rows_left = height - rows.first_row;
-    if ((layout_.bands == 1 || !problem_.is_padded()) && rows_left < rows.rows) rows.rows = rows_left;
+    const copied_rows rows{x.image_stride,
+                           x.channel_stride,
+                           x.row_stride,
+                           x.column_stride,
+                           place.images,
+                           channels_of(chunk),
+                           layout_.plane_rows,
+                           static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding),
+                           static_cast<int>(problem_.height),
+                           layout_.image_elements,
+                           layout_.plane_elements,
+                           layout_.pitch,
+                           layout_.bands > 1 && problem_.is_padded()};
     copy_rows_of(type_, x.data,
                  place.first_image * x.image_stride + std::int64_t{chunk} * layout_.chunk_channels * x.channel_stride,
-                 layout_.row_pack, rows, to, thread, layout_.threads);
+                 layout_.row_pack, rows, planes + problem_.column_padding,
+                 row_lanes(static_cast<int>(problem_.width), layout_.row_pack, thread, layout_.threads));
   }
 
   /// Copies elements one after the other. A stretch of 32 threads takes a row of a plane.

@@ -37,11 +37,8 @@ class device_weights_choice {
     const std::int64_t half = resources_.bytes_of_multiprocessor / 2 - reserved_bytes;
     for (const int buffers : {2, 1}) {
       const std::int64_t bytes = buffers == 2 ? std::min(half, resources_.bytes_of_team) : resources_.bytes_of_team;
-      for (std::int64_t bands = 1;; bands *= 2) {
-        direct_weights_layout layout = of(split, bands, buffers);
-        if (layout.threads > 0 && fits(layout, bytes)) return with_enough_items(split, layout);
-        if (bands >= inputs_.rows) break;
-      }
+      const direct_weights_layout layout = with_fewest_turns(split, buffers, bytes);
+      if (layout.threads > 0) return with_enough_items(split, layout);
     }
     return {};
   }
@@ -152,6 +149,46 @@ class device_weights_choice {
     return inputs_.images > (std::int64_t{1} << 40);
   }
 
+  /// Few bands, or some more if their places are shared out better. No threads if a row does not fit.
+  direct_weights_layout with_fewest_turns(const split_of_weights& split, int buffers, std::int64_t bytes) const {
+    const auto fitting = [&](std::int64_t bands) {
+      direct_weights_layout layout = of(split, bands, buffers);
+      if (layout.threads > 0 && !fits(layout, bytes)) layout.threads = 0;
+      return layout;
+    };
+    std::int64_t fewest = 1;
+    while (fitting(fewest).threads == 0) {
+      if (fewest >= inputs_.rows) return {};
+      fewest *= 2;
+    }
+    direct_weights_layout best = fitting(fewest);
+    // Elements that are copied one by one come from lines that the cache keeps, and that has what scratch memory
+    // leaves.
+    if (best.x_pack == 1 || best.dy_pack == 1) return best;
+    for (std::int64_t below = fewest / 2; fewest - below > 1;) {
+      const std::int64_t middle = (below + fewest) / 2;
+      (fitting(middle).threads > 0 ? fewest : below) = middle;
+    }
+    best = fitting(fewest);
+    constexpr int tries = 8;
+    for (int more = 1; more < tries && fewest + more <= inputs_.rows && best.bands > 1; ++more) {
+      const direct_weights_layout layout = fitting(fewest + more);
+      if (layout.threads > 0 && turns(layout) < turns(best)) best = layout;
+    }
+    return best;
+  }
+
+  /// What a thread does, in segments: those of its bands, and what each band takes beside.
+  double turns(const direct_weights_layout& layout) const {
+    constexpr std::int64_t of_band = 2;
+    const auto of_rows = [&](std::int64_t rows) {
+      return (rows * layout.segments + layout.slices - 1) / layout.slices + of_band;
+    };
+    const std::int64_t whole = layout.bands - 1, items = inputs_.images * layout.bands;
+    const std::int64_t of_image = whole * of_rows(layout.band_rows) + of_rows(inputs_.rows - whole * layout.band_rows);
+    const std::int64_t items_of_team = (items + layout.groups - 1) / std::max(1, layout.groups);
+    return static_cast<double>(items_of_team * of_image) / layout.bands;
+  }
   /// Few images are cut into more bands, as long as each thread has places of its own.
   direct_weights_layout with_enough_items(const split_of_weights& split, direct_weights_layout layout) const {
     const std::int64_t wanted = std::max<std::int64_t>(1, most_teams / layout.parts());

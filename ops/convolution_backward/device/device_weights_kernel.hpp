@@ -60,23 +60,28 @@ class device_weights_kernel {
     const thread_tile own = tile_of(thread, part);
     sums_type sums;
     sums.clear();
+    const copying_lanes lanes{row_lanes(static_cast<int>(inputs_.width), layout_.x_pack, thread, layout_.threads),
+                              row_lanes(static_cast<int>(inputs_.columns), layout_.dy_pack, thread, layout_.threads)};
+    const place_steps steps = steps_of(own);
     int buffer = 0;
-    if (begin < end) copy(begin, part, memory, thread);
+    bool is_copied = false;
+    item_place now{begin / layout_.bands, static_cast<int>(begin % layout_.bands)};
     PRUMO_KEEP_LOOP
-    for (std::int64_t item = begin; item < end; ++item) {
+    for (std::int64_t left = end - begin; left > 0; --left) {
+      C* const memory_now = memory + buffer * layout_.buffer_elements;
+      if (!is_copied) copy(now, part, memory_now, lanes);
       wait_for_copies();
       member.team_barrier();  // after it, nobody needs what was used before
-      C* const now = memory + buffer * layout_.buffer_elements;
-      const bool has_next = item + 1 < end;
-      if (layout_.buffers == 2) {
+      const item_place next =
+          now.band + 1 < layout_.bands ? item_place{now.image, now.band + 1} : item_place{now.image + 1, 0};
+      is_copied = layout_.buffers == 2 && left > 1;
+      if (is_copied) {
         buffer = 1 - buffer;
-        if (has_next) copy(item + 1, part, memory + buffer * layout_.buffer_elements, thread);
+        copy(next, part, memory + buffer * layout_.buffer_elements, lanes);
       }
-      add(now, memory + layout_.buffers * layout_.buffer_elements, own, rows_of(item), sums);
-      if (layout_.buffers == 1 && has_next) {
-        member.team_barrier();
-        copy(item + 1, part, memory, thread);
-      }
+      add(memory_now, memory + layout_.buffers * layout_.buffer_elements, own, steps, rows_of(now), sums);
+      if (layout_.buffers == 1) member.team_barrier();
+      now = next;
     }
     member.team_barrier();
     join(member, memory, part, group, own, sums);
@@ -123,11 +128,13 @@ class device_weights_kernel {
     return items / layout_.groups * group + (group < rest ? group : rest);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int first_row_of(std::int64_t item) const {
-    return static_cast<int>(item % layout_.bands) * layout_.band_rows;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION int rows_of(std::int64_t item) const {
-    return at_most(static_cast<int>(inputs_.rows) - first_row_of(item), layout_.band_rows);
+  struct item_place {
+    std::int64_t image;
+    int band;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION int rows_of(const item_place& item) const {
+    return at_most(static_cast<int>(inputs_.rows) - item.band * layout_.band_rows, layout_.band_rows);
   }
 
   /// What no copy writes is zero: what lies beside images and behind rows, and channels that a tile has too many. The
@@ -137,11 +144,17 @@ class device_weights_kernel {
     for (int at = thread; at < zeros + layout_.ones; at += layout_.threads) memory[at] = at < zeros ? C(0) : C(1);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void copy(std::int64_t item, const part_of_weights& part, C* to, int thread) const {
-    const std::int64_t image = item / layout_.bands;
-    const int first = first_row_of(item);
+  /// Which packs of rows of x and dy a thread copies.
+  struct copying_lanes {
+    row_lanes x, dy;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void copy(const item_place& item, const part_of_weights& part, C* to,
+                                        const copying_lanes& lanes) const {
+    const std::int64_t image = item.image;
+    const int first = item.band * layout_.band_rows;
     const auto& [x, dy] = arrays();
-    const auto padding = static_cast<int>(inputs_.column_padding);
+    // If an item is a whole image, rows outside of it are zero from the beginning.
     const copied_rows rows_of_x{0,
                                 x.channel_stride,
                                 x.row_stride,
@@ -151,12 +164,12 @@ class device_weights_kernel {
                                 layout_.x_rows,
                                 first * static_cast<int>(inputs_.row_stride) - static_cast<int>(inputs_.row_padding),
                                 static_cast<int>(inputs_.height),
-                                static_cast<int>(inputs_.width),
                                 0,
                                 layout_.x_plane,
-                                layout_.x_pitch};
+                                layout_.x_pitch,
+                                layout_.bands > 1};
     copy_rows_of(type_, x.data, image * x.image_stride + part.first_input * x.channel_stride, layout_.x_pack, rows_of_x,
-                 to + padding, thread, layout_.threads);
+                 to + inputs_.column_padding, lanes.x);
     const copied_rows rows_of_dy{0,
                                  dy.channel_stride,
                                  dy.row_stride,
@@ -166,12 +179,12 @@ class device_weights_kernel {
                                  rows_of(item),
                                  first,
                                  static_cast<int>(inputs_.rows),
-                                 static_cast<int>(inputs_.columns),
                                  0,
                                  layout_.dy_plane,
-                                 layout_.dy_pitch};
+                                 layout_.dy_pitch,
+                                 false};
     copy_rows_of(type_, dy.data, image * dy.image_stride + part.first_channel * dy.channel_stride, layout_.dy_pack,
-                 rows_of_dy, to + layout_.in_channels * layout_.x_plane, thread, layout_.threads);
+                 rows_of_dy, to + layout_.in_channels * layout_.x_plane, lanes.dy);
   }
 
   struct arrays_of_inputs {
@@ -199,28 +212,42 @@ class device_weights_kernel {
     return own;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add(const C* buffer, const C* ones, const thread_tile& own, int rows,
-                                       sums_type& sums) const {
-    if (!own.is_there) return;
-    // The places of a band follow each other in dy. In x there is a gap behind each row.
-    const int segments = layout_.segments, column_stride = static_cast<int>(inputs_.column_stride);
+  /// From a place that a thread takes to the next one. The places of a band follow each other in dy. In x there is a
+  /// gap behind each row.
+  struct place_steps {
+    int element;  ///< that of the first place of x
+    int segment;  ///< of its row
+    int x;
+    int segments;  ///< beside those of whole rows
+    int gap;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION place_steps steps_of(const thread_tile& own) const {
+    const int segments = layout_.segments, of_segment = segment * static_cast<int>(inputs_.column_stride);
     const int row_step = layout_.slices / segments, segment_step = layout_.slices - row_step * segments;
-    const int of_segment = segment * column_stride, gap = own.row_stride - segments * of_segment;
-    const int step = row_step * own.row_stride + segment_step * of_segment;
-    const int first_row = own.slice / segments;
-    int at = own.slice - first_row * segments;
-    const C* element = (own.is_bias ? ones : buffer + own.x) + first_row * own.row_stride + at * of_segment;
+    const int first_row = own.slice / segments, first_segment = own.slice - first_row * segments;
+    return {own.x + first_row * own.row_stride + first_segment * of_segment, first_segment,
+            row_step * own.row_stride + segment_step * of_segment, segment_step,
+            own.row_stride - segments * of_segment};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add(const C* buffer, const C* ones, const thread_tile& own, const place_steps& steps,
+                                       int rows, sums_type& sums) const {
+    if (!own.is_there) return;
+    const int segments = layout_.segments, column_stride = static_cast<int>(inputs_.column_stride);
+    int at = steps.segment;
+    const C* element = (own.is_bias ? ones : buffer) + steps.element;
     const C* gradient = buffer + own.dy + own.slice * segment;
     const C* const end = buffer + own.dy + rows * segments * segment;
     PRUMO_KEEP_LOOP
     while (gradient < end) {
       sums.add(element, column_stride, gradient, layout_.dy_plane);
       gradient += layout_.slices * segment;
-      element += step;
-      at += segment_step;
+      element += steps.x;
+      at += steps.segments;
       if (at >= segments) {
         at -= segments;
-        element += gap;
+        element += steps.gap;
       }
     }
   }

@@ -210,5 +210,27 @@ TEST(device_weights_choice, shares_out_few_images) {
   EXPECT_EQ(device_weights_choice<float>(inputs, 4, weights_tile{8, 5}, resources).best().groups, 264);
 }
 
+/// 80 rows of 20 segments for 36 slices: three bands take 45 turns, four take 48.
+TEST(device_weights_choice, cuts_images_so_that_few_turns_are_idle) {
+  team_resources resources;
+  resources.bytes_of_team = 227 << 10;
+  resources.bytes_of_multiprocessor = 228 << 10;
+  weights_inputs<float> inputs;
+  inputs.images = 10000;
+  inputs.in_channels = 1;
+  inputs.height = inputs.width = 86;
+  inputs.out_channels = 4;
+  inputs.filter_rows = inputs.filter_columns = 7;
+  inputs.rows = inputs.columns = 80;
+  inputs.x = {nullptr, 86 * 86, 86 * 86, 86, 1};
+  inputs.dy = {nullptr, 4 * 80 * 80, 80 * 80, 80, 1};
+  const auto layout = device_weights_choice<float>(inputs, 4, weights_tile{4, 7}, resources).best();
+  EXPECT_EQ(layout.buffers, 2);
+  EXPECT_EQ(layout.bands, 3);
+  // Elements that are copied one by one need the cache beside the scratch memory.
+  inputs.x.column_stride = 2;
+  EXPECT_EQ(device_weights_choice<float>(inputs, 4, weights_tile{4, 7}, resources).best().bands, 4);
+}
+
 }  // namespace
 }  // namespace prumo::backend
