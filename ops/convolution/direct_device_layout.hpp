@@ -30,18 +30,21 @@ struct direct_device_layout {
   staging_kind staging = staging_kind::elements;
   bool is_stream = false;      ///< see above
   bool keeps_results = false;  ///< whether results go through the scratch memory, to be pooled or activated there
-  int tile = 0;                ///< which of the compiled ones
-  int teams = 1;               ///< to launch: a multiple of the parts
-  int threads = 0;             ///< of a team; none: no layout
-  int images = 1;              ///< of an item, or places for images of a stream
-  int band_rows = 1;           ///< rows of y of an item
-  int bands = 1;               ///< of an image
-  int parts = 1;               ///< of the output channels
-  int channel_tiles = 1;       ///< of a part
-  int row_tiles = 1;           ///< of a band
-  int column_tiles = 1;        ///< of a row
-  int convolved_rows = 1;      ///< the most rows of the convolution that a band needs
-  int chunk_channels = 0;      ///< the input channels of a chunk
+  /// Tiles that a stretch of threads takes at once, if neighbours exchange sums: whole rows of them. 0: as many as
+  /// there are threads
+  std::uint8_t stretch_tiles = 0;
+  int tile = 0;            ///< which of the compiled ones
+  int teams = 1;           ///< to launch: a multiple of the parts
+  int threads = 0;         ///< of a team; none: no layout
+  int images = 1;          ///< of an item, or places for images of a stream
+  int band_rows = 1;       ///< rows of y of an item
+  int bands = 1;           ///< of an image
+  int parts = 1;           ///< of the output channels
+  int channel_tiles = 1;   ///< of a part
+  int row_tiles = 1;       ///< of a band
+  int column_tiles = 1;    ///< of a row
+  int convolved_rows = 1;  ///< the most rows of the convolution that a band needs
+  int chunk_channels = 0;  ///< the input channels of a chunk
   int chunks = 1;
   int step_tiles = 0;        ///< those of a stream that a team computes between two barriers
   int buffers = 1;           ///< for chunks: with two, one is filled while the other is used
@@ -74,6 +77,10 @@ struct direct_device_layout {
   KOKKOS_FUNCTION bool weights_come_in_chunks() const { return weight_channels < chunk_channels * chunks; }
   /// The weights of the channels of a tile for one input channel.
   KOKKOS_FUNCTION int filter_elements() const { return filter_rows * weight_row; }
+  /// Those that the threads of a team compute at once. A stretch is 32 threads.
+  KOKKOS_FUNCTION int tiles_at_once() const { return stretch_tiles == 0 ? threads : threads / 32 * stretch_tiles; }
+  /// Tiles that neighbouring threads of a stretch must have.
+  KOKKOS_FUNCTION int inseparable_tiles() const { return stretch_tiles == 0 ? 1 : column_tiles; }
   /// Or of a band of an image.
   int tiles_of_image() const { return column_tiles * row_tiles * channel_tiles; }
 };

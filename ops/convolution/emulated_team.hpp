@@ -5,10 +5,12 @@
 /// Runs a device's kernel of teams on the host, so that its indices and barriers can be tested without a device, and
 /// by sanitizers.
 
+#include <algorithm>
 #include <barrier>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -31,8 +33,16 @@ class emulated_team_member {
     mutable std::size_t taken_ = 0;
   };
 
-  emulated_team_member(int rank, int team, int teams, std::barrier<>& barrier, std::byte* scratch)
-      : rank_(rank), team_(team), teams_(teams), barrier_(barrier), scratch_(scratch) {}
+  /// Neighbouring threads that read each other's values.
+  struct stretch {
+    static constexpr int most_threads = 32;
+    explicit stretch(int threads) : barrier(threads) {}
+    std::barrier<> barrier;
+    double values[most_threads] = {};
+  };
+
+  emulated_team_member(int rank, int team, int teams, std::barrier<>& barrier, stretch& neighbours, std::byte* scratch)
+      : rank_(rank), team_(team), teams_(teams), barrier_(barrier), neighbours_(neighbours), scratch_(scratch) {}
 
   int league_rank() const { return team_; }
   int league_size() const { return teams_; }
@@ -40,11 +50,22 @@ class emulated_team_member {
   void team_barrier() const { barrier_.arrive_and_wait(); }
   const scratch_space& team_scratch(int) const { return scratch_; }
 
+  template <class C>
+  C value_before(C value) const {
+    const int lane = rank_ % stretch::most_threads;
+    neighbours_.values[lane] = static_cast<double>(value);
+    neighbours_.barrier.arrive_and_wait();
+    const double before = neighbours_.values[lane == 0 ? 0 : lane - 1];
+    neighbours_.barrier.arrive_and_wait();
+    return static_cast<C>(before);
+  }
+
  private:
   int rank_;
   int team_;
   int teams_;
   std::barrier<>& barrier_;
+  stretch& neighbours_;
   scratch_space scratch_;
 };
 
@@ -60,13 +81,19 @@ void run_emulated_teams(const Kernel& kernel) {
   std::vector<line> scratch((kernel.scratch_bytes() + sizeof(line) - 1) / sizeof(line));
   auto* const memory = reinterpret_cast<std::byte*>(scratch.data());
   std::barrier barrier(threads);
+  using stretch = emulated_team_member::stretch;
+  std::deque<stretch> stretches;
+  for (int first = 0; first < threads; first += stretch::most_threads) {
+    stretches.emplace_back(std::min(threads - first, stretch::most_threads));
+  }
   std::vector<std::jthread> running;
   for (int rank = 0; rank < threads; ++rank) {
     running.emplace_back([&, rank] {
       for (int team = 0; team < teams; ++team) {
         if (rank == 0) std::memset(memory, 0xff, kernel.scratch_bytes());
         barrier.arrive_and_wait();
-        kernel(emulated_team_member(rank, team, teams, barrier, memory));
+        stretch& neighbours = stretches[static_cast<std::size_t>(rank / stretch::most_threads)];
+        kernel(emulated_team_member(rank, team, teams, barrier, neighbours, memory));
         barrier.arrive_and_wait();
       }
     });

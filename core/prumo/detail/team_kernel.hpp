@@ -110,6 +110,21 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 #endif
 }
 
+/// The value of the thread before this one; that of the first of a stretch of exchange_threads is its own, or any. All
+/// threads of a stretch must call. Members that run on hosts tell it by value_before().
+template <class Member, class C>
+  requires std::is_arithmetic_v<C>
+KOKKOS_FORCEINLINE_FUNCTION C value_before([[maybe_unused]] const Member& member, C value) {
+#if defined(__CUDA_ARCH__)
+  return __shfl_up_sync(0xffffffffu, value, 1);
+#elif defined(__HIP_DEVICE_COMPILE__)
+  return __shfl_up(value, 1, exchange_threads);
+#else
+  if constexpr (requires { member.value_before(value); }) return member.value_before(value);
+  return value;
+#endif
+}
+
 /// Scratch memory of a team for join_group(): two halves, each with a value for every exchange_threads threads. Joins
 /// use the halves in turns, so that one barrier is enough: before a half is written again, all threads have met at the
 /// barrier of the join with the other half, and none still reads the first one.

@@ -100,9 +100,13 @@ class direct_device_choice : direct_device_estimate<C> {
   direct_device_layout stream(int threads, int rounds, std::int64_t parts, int steps = 2) const {
     const direct_device_layout one = in_chunks(1, problem_.y_rows, parts, 1, 1);
     if (one.threads == 0 || one.keeps_results || tile_.keeps_weights) return none();
-    const int tiles = one.tiles_of_image(), step = threads * rounds;
-    if (tiles + step >= most_tiles) return none();
-    direct_device_layout layout = in_chunks((steps * step + tiles - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
+    direct_device_layout of_threads = one;
+    of_threads.threads = threads;
+    const int step = of_threads.tiles_at_once() * rounds, together = one.inseparable_tiles();
+    const int tiles_of_image = one.tiles_of_image(), tiles = tiles_of_image / together;
+    if (tiles_of_image + step >= most_tiles) return none();
+    direct_device_layout layout =
+        in_chunks((steps * step / together + tiles - 2) / tiles + 1, problem_.y_rows, parts, 1, 1);
     if (layout.threads == 0) return none();
     layout.is_stream = true;
     layout.threads = threads;
@@ -146,11 +150,14 @@ class direct_device_choice : direct_device_estimate<C> {
     const auto divided = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
     direct_device_layout layout;
     const bool is_whole = band_rows >= problem_.y_rows;
+    if (tile_.spreads && (!is_whole || wanted_chunks > 1 || problem_.is_pooled())) return none();
     const std::int64_t convolved_rows =
         problem_.is_pooled()
             ? std::min(problem_.rows, (band_rows - 1) * problem_.window.row_stride + problem_.window.height)
             : band_rows;
-    const std::int64_t row_tiles = divided(convolved_rows, tile_.rows);
+    // A thread that spreads has two rows of y at the ends of images, which meet the filters' rows in turns.
+    const std::int64_t row_tiles = tile_.spreads ? problem_.height : divided(convolved_rows, tile_.rows);
+    const std::int64_t column_tiles = divided(tile_.spreads ? problem_.width : problem_.columns, tile_.columns);
     const std::int64_t channel_tiles = divided(all_tiles_, parts), channels = channel_tiles * tile_.channels;
     const std::int64_t chunk = divided(problem_.in_channels, wanted_chunks);
     const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
@@ -158,24 +165,26 @@ class direct_device_choice : direct_device_estimate<C> {
     layout.row_pack = layout.staging == staging_kind::rows ? row_pack() : 1;
     layout.tile_window = tile_window();
     layout.keeps_results = problem_.is_pooled() && layout.tile_window == 0;
-    layout.result_pack = result_pack(results_at_once(tile_.columns / std::max(1, layout.tile_window)));
+    layout.result_pack = result_pack(results_at_once(tile_, std::max(1, layout.tile_window)));
     const std::int64_t needed_rows = (convolved_rows - 1) * problem_.row_stride + problem_.filter_rows;
-    const bool has_all_rows = is_whole && layout.staging != staging_kind::elements && !problem_.is_padded();
+    const bool has_all_rows =
+        tile_.spreads || (is_whole && layout.staging != staging_kind::elements && !problem_.is_padded());
     const std::int64_t plane_rows = has_all_rows ? problem_.height : needed_rows;
     const std::int64_t needed_columns = (problem_.columns - 1) * problem_.column_stride + problem_.filter_columns;
     const std::int64_t row_align = std::max<std::int64_t>(tile_.input_pack(pack_elements), layout.row_pack);
     const std::int64_t staged_columns =
-        layout.staging == staging_kind::elements
+        tile_.spreads ? column_tiles * tile_.columns
+        : layout.staging == staging_kind::elements
             ? needed_columns
             : std::max(problem_.is_padded() ? needed_columns : 0, problem_.column_padding + problem_.width);
     const std::int64_t pitch = divided(staged_columns, row_align) * row_align;
     const std::int64_t plane = plane_rows * pitch;
-    const std::int64_t column_tiles = divided(problem_.columns, tile_.columns);
     // The last tiles reach beyond the last plane.
     const std::int64_t reached_row = (row_tiles * tile_.rows - 1) * problem_.row_stride + problem_.filter_rows - 1;
     const std::int64_t reached_columns =
         (column_tiles * tile_.columns - 1) * problem_.column_stride + problem_.filter_columns;
-    const std::int64_t slack = std::max<std::int64_t>(0, reached_row * pitch + reached_columns - plane);
+    const std::int64_t slack =
+        tile_.spreads ? 0 : std::max<std::int64_t>(0, reached_row * pitch + reached_columns - plane);
     const std::int64_t weight_row = tile_.weight_row_elements(problem_.filter_columns);
     const std::int64_t filter_of_tile = problem_.filter_rows * weight_row;
     const std::int64_t results = layout.keeps_results ? images * channels * convolved_rows * problem_.columns : 0;
@@ -203,14 +212,20 @@ class direct_device_choice : direct_device_estimate<C> {
       if (!is_near(images, band_rows)) return none();
       layout.channel_groups = narrow(std::min<std::int64_t>(channel_tiles, resources_.threads_of_team / 32));
     }
+    if (tile_.spreads) {
+      constexpr std::int64_t stretch = prumo::detail::exchange_threads;
+      if (column_tiles > stretch) return none();
+      layout.stretch_tiles = static_cast<std::uint8_t>(stretch / column_tiles * column_tiles);
+    }
     // Threads whose registers keep weights have the tiles of a group's channels, one after the other.
     const std::int64_t groups = std::max(1, layout.channel_groups);
     const std::int64_t tasks_of_group = tile_.keeps_weights ? tasks / channel_tiles : tasks;
-    const std::int64_t most_threads = resources_.threads_of_team / groups / 32 * 32;
-    const std::int64_t rounds = divided(tasks_of_group, most_threads);
+    const std::int64_t stretches = resources_.threads_of_team / groups / 32;
+    const std::int64_t of_stretch = layout.stretch_tiles == 0 ? 32 : layout.stretch_tiles;
+    const std::int64_t rounds = divided(tasks_of_group, stretches * of_stretch);
     // Sums stay in registers from chunk to chunk, so each thread has one tile only.
     if (chunks > 1 && rounds > 1) return none();
-    layout.threads = narrow(groups * divided(divided(tasks_of_group, rounds), 32) * 32);
+    layout.threads = narrow(groups * divided(divided(tasks_of_group, rounds), of_stretch) * 32);
     layout.images = narrow(images);
     layout.band_rows = narrow(band_rows);
     layout.bands = narrow(divided(problem_.y_rows, band_rows));
@@ -245,7 +260,7 @@ class direct_device_choice : direct_device_estimate<C> {
     const std::int64_t plane = problem_.height * problem_.width;
     const bool has_whole_rows =
         x.column_stride == 1 && x.row_stride == problem_.width && problem_.width % tile_.input_pack(pack_elements) == 0;
-    if (has_whole_rows && !problem_.is_padded()) {
+    if (has_whole_rows && (tile_.spreads ? problem_.width % tile_.columns == 0 : !problem_.is_padded())) {
       if (is_whole && chunks == 1 && (x.channel_stride == plane || problem_.in_channels == 1) &&
           has_packs(pack_elements, {image_stride(), problem_.in_channels * plane})) {
         return staging_kind::images;
@@ -259,7 +274,7 @@ class direct_device_choice : direct_device_estimate<C> {
 
   int row_pack() const {
     return most_row_pack<C>(problem_.x, element_bytes_, problem_.images, problem_.in_channels, problem_.height,
-                            problem_.width, problem_.column_padding);
+                            problem_.width, tile_.spreads ? 0 : problem_.column_padding);
   }
 
   bool has_packs(std::int64_t elements, std::initializer_list<std::int64_t> distances) const {

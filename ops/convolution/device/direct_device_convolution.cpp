@@ -13,7 +13,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 24> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 27> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -36,7 +36,10 @@ inline constexpr std::array<convolution_tile, 24> tiles = {convolution_tile{8, 6
                                                            {2, 4, 4, 7, 7},
                                                            {3, 1, 4, 5, 5, true},
                                                            {1, 4, 4, 5, 5, true},
-                                                           {1, 4, 4, 7, 7, true}};
+                                                           {1, 4, 4, 7, 7, true},
+                                                           {6, 1, 6, 5, 0, false, true},
+                                                           {4, 1, 6, 5, 0, false, true},
+                                                           {2, 1, 6, 7, 0, false, true}};
 template <>
 inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
 

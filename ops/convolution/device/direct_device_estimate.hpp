@@ -44,14 +44,14 @@ class direct_device_estimate {
                                     std::ceil(layout.teams / static_cast<double>(resources_.multiprocessors)));
     double warps_of_scheduler = at_once * layout.threads / 32.0 / 4;
     // Between barriers that come soon, the scheduler with the most warps is the last to finish.
-    if (layout.is_stream) warps_of_scheduler = std::ceil(warps_of_scheduler);
+    if (layout.is_stream || tile_.spreads) warps_of_scheduler = std::ceil(warps_of_scheduler);
     const auto images = static_cast<double>(problem_.images);
     const double image_bytes = layout.image_elements * layout.chunks * sizeof(float);
     double rounds = 0, barriers = 0, copies = 0, images_of_team = 0;  // of a team
     if (layout.is_stream) {
       const double tiles = layout.tiles_of_image();
       const double of_team = std::ceil(images * tiles / teams_of_part);
-      rounds = std::ceil(of_team / layout.threads);
+      rounds = std::ceil(of_team / layout.tiles_at_once());
       barriers = std::ceil(of_team / layout.step_tiles);
       images_of_team = std::ceil(of_team / tiles);
       copies = layout.images * tiles >= tiles + 2.0 * layout.step_tiles - 2 ? 1 : barriers;
@@ -85,16 +85,17 @@ class direct_device_estimate {
   static double rounds_of_item(const direct_device_layout& layout) {
     const double groups = std::max(1, layout.channel_groups);
     const double tiles = layout.tiles_of_image() * layout.images;
-    if (layout.channel_groups == 0) return std::ceil(tiles / layout.threads);
+    if (layout.channel_groups == 0) return std::ceil(tiles / layout.tiles_at_once());
     return std::ceil(layout.channel_tiles / groups) * std::ceil(tiles / layout.channel_tiles * groups / layout.threads);
   }
 
   /// Those of a scheduler for a tile of 32 threads.
   double cycles_of_tile(const direct_device_layout& layout) const {
-    const double sums = tile_.sums();
+    const double sums = tile_.sums(), products_of_tap = tile_.products();
     const auto filter_rows = static_cast<double>(problem_.in_channels * problem_.filter_rows);
     const auto filter_columns = static_cast<double>(problem_.filter_columns);
-    const double row_loads = std::ceil((tile_.columns + filter_columns - 1) / tile_.input_pack(pack_elements));
+    const double row_elements = tile_.spreads ? tile_.columns : tile_.columns + filter_columns - 1;
+    const double row_loads = std::ceil(row_elements / tile_.input_pack(pack_elements));
     const double weight_loads = filter_columns * tile_.channels / pack_elements;
     double loads_of_x = row_loads * tile_.rows;  // for a row of the filters
     if (tile_.filter_rows > 0) loads_of_x = row_loads * (1 + (tile_.rows - 1.0) / tile_.filter_rows);
@@ -114,10 +115,17 @@ class direct_device_estimate {
     const double of_row = tile_.keeps_weights ? 0 : 8;
     const double of_tile = tile_.keeps_weights ? 60 : 200;
     const double products =
-        filter_rows * std::max(of_product * filter_columns * sums + 1.3 * loads + of_row, scratch_cycles);
+        filter_rows * std::max(of_product * filter_columns * products_of_tap + 1.3 * loads + of_row, scratch_cycles);
     const double side = layout.keeps_results ? 1 : std::max(1, layout.tile_window);
     const double activations = is_long(problem_.activation) ? 30.0 * sums / (side * side) : 0;
-    return products + of_tile + (layout.keeps_results ? 25.0 : tile_.keeps_weights ? 1.5 : 3.0) * sums + activations;
+    const double shared = static_cast<double>(tile_.sum_columns() - tile_.columns) * tile_.channels;
+    const double exchanges = 3 * shared * static_cast<double>(problem_.filter_rows);
+    return products + exchanges + of_tile +
+           (layout.keeps_results  ? 25.0
+            : tile_.keeps_weights ? 1.5
+                                  : 3.0) *
+               sums +
+           activations;
   }
 
   /// Bytes of y that the tiles of an image store. To store parts of a sector of 32 bytes takes as long as more bytes.

@@ -214,7 +214,7 @@ class direct_device_inputs {
                            place.images,
                            channels_of(chunk),
                            layout_.plane_rows,
-                           static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding),
+                           static_cast<int>(place.rows.convolved_first * problem_.row_stride) - row_padding(),
                            static_cast<int>(problem_.height),
                            layout_.image_elements,
                            layout_.plane_elements,
@@ -222,8 +222,16 @@ class direct_device_inputs {
                            layout_.bands > 1 && problem_.is_padded()};
     copy_rows_of(type_, x.data,
                  place.first_image * x.image_stride + std::int64_t{chunk} * layout_.chunk_channels * x.channel_stride,
-                 layout_.row_pack, rows, planes + problem_.column_padding,
+                 layout_.row_pack, rows, planes + column_padding(),
                  row_lanes(static_cast<int>(problem_.width), layout_.row_pack, thread, layout_.threads));
+  }
+
+  /// What lies beside an image in the scratch memory.
+  KOKKOS_FORCEINLINE_FUNCTION int row_padding() const {
+    return Tile.spreads ? 0 : static_cast<int>(problem_.row_padding);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int column_padding() const {
+    return Tile.spreads ? 0 : static_cast<int>(problem_.column_padding);
   }
 
   /// Copies elements one after the other. A stretch of 32 threads takes a row of a plane.
@@ -231,9 +239,9 @@ class direct_device_inputs {
     constexpr int lanes = prumo::detail::exchange_threads;
     const int channels = channels_of(chunk);
     const int rows = place.images * channels * layout_.plane_rows;
-    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride - problem_.row_padding);
+    const int first_row = static_cast<int>(place.rows.convolved_first * problem_.row_stride) - row_padding();
     const int height = static_cast<int>(problem_.height), width = static_cast<int>(problem_.width);
-    const int padding = static_cast<int>(problem_.column_padding);
+    const int padding = column_padding();
     PRUMO_KEEP_LOOP
     for (int which = thread / lanes; which < rows; which += layout_.threads / lanes) {
       const int plane = which / layout_.plane_rows, row_of_plane = which - plane * layout_.plane_rows;

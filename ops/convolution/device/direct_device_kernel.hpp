@@ -88,7 +88,9 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       const step next = after(share, now);
       const bool has_next = has(share, next);
       is_copied = has_next && copy(memory, share, now, next, thread);
-      if constexpr (Tile.keeps_weights) {
+      if constexpr (Tile.spreads) {
+        compute_spreading(member, memory, share, now, sums);
+      } else if constexpr (Tile.keeps_weights) {
         compute_with_kept_weights(member, memory, share, now, held);
       } else {
         compute(member, memory, share, now, sums);
@@ -115,8 +117,9 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     share_of_team share{member.league_rank() % layout_.parts, member.league_size() / layout_.parts, {}, items_, 0};
     share.first = {team, 0, 0, 0};
     if (layout_.is_stream) {
-      const std::int64_t tiles = items_ * tiles_of_image_, begin = tiles * team / share.teams;
-      share.end = tiles * (team + 1) / share.teams;
+      const int together = layout_.inseparable_tiles();
+      const std::int64_t units = items_ * (tiles_of_image_ / together), begin = units * team / share.teams * together;
+      share.end = units * (team + 1) / share.teams * together;
       share.first.item = share.copied_until = begin / tiles_of_image_;
       share.first.first_tile = static_cast<int>(begin - share.first.item * tiles_of_image_);
     }
@@ -208,6 +211,59 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       }
     }
     if (now.chunk + 1 == layout_.chunks && layout_.keeps_results) finish(member, memory.results, place, share.part);
+  }
+
+  /// The same by threads that spread the elements of a row. Row k of y meets rows up to k of x, and row k + height the
+  /// others: a thread computes both, one after the other, with all rows of the filter together.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void compute_spreading(const Member& member, const scratch& memory,
+                                                     const share_of_team& share, const step& now,
+                                                     sums_type& sums) const {
+    const item_place place = layout_.is_stream ? item_place{now.item, 0, convolution_rows(problem_, 0, problem_.y_rows)}
+                                               : place_of(now.item);
+    const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
+    constexpr int stretch_threads = prumo::detail::exchange_threads;
+    const int stretch = member.team_rank() / stretch_threads, lane = member.team_rank() % stretch_threads;
+    const int channels = static_cast<int>(problem_.in_channels), filter_rows = layout_.filter_rows;
+    const int step_tiles = layout_.tiles_at_once(), height = layout_.row_tiles;
+    PRUMO_KEEP_LOOP
+    for (int first = now.first_tile + stretch * layout_.stretch_tiles; first < end; first += step_tiles) {
+      const bool is_there = lane < layout_.stretch_tiles && first + lane < end;
+      tile_place at = tile_at(is_there ? first + lane : first);
+      const C* const plane = plane_of(memory, now, at.image) + at.column;
+      const C* weights = memory.weights + at.channels * channels * layout_.filter_elements();
+      const int turn = filter_rows - 1 - at.row;  // rows of the filter that meet the second row of y
+      if (turn > 0) at.row += height;
+      int row = at.row - (filter_rows - 1);
+      sums.clear();
+      PRUMO_KEEP_LOOP
+      for (int p = 0; p < filter_rows;) {
+        const C* of_channel = plane + row * layout_.pitch;
+        const C* filter = weights;
+        PRUMO_KEEP_LOOP
+        for (int c = 0; c < channels; ++c) {
+          sums.spread_row(of_channel, filter);
+          of_channel += layout_.plane_elements;
+          filter += layout_.filter_elements();
+        }
+        ++p;
+        ++row;
+        weights += layout_.weight_row;
+        const bool is_done = p == turn || p == filter_rows;
+        // All threads of a stretch exchange, if only one of them has a row of y. To ask whether one has took longer.
+        sums.add_shared(is_done && at.column > 0, [&](C sum) { return prumo::detail::value_before(member, sum); });
+        if (!is_done) continue;
+        if (is_there) {
+          activate_sums(memory, at, sums);
+          store(place, share.part, at, sums);
+        }
+        sums.clear();
+        if (p < filter_rows) {
+          at.row -= height;
+          row -= height;
+        }
+      }
+    }
   }
 
   /// The filters of one tile of channels, which a thread keeps from one item to the next.

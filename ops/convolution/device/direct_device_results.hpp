@@ -146,7 +146,10 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     const std::int64_t first_row = place.rows.first + tile_at.row / Window;
     const int first_column = tile_at.column / Window;
     const int rows = static_cast<int>(place.rows.last - first_row);
-    const int columns = static_cast<int>(problem_.y_columns) - first_column;
+    int columns = static_cast<int>(problem_.y_columns) - first_column;
+    if constexpr (Tile.spreads) {  // the next tile stores what it shares with this one
+      if (tile_at.column + Tile.columns < problem_.width) columns = Tile.columns;
+    }
     const std::int64_t first_channel = (std::int64_t{part} * layout_.channel_tiles + tile_at.channels) * Tile.channels;
     const int channels = static_cast<int>(problem_.out_channels - first_channel);
     const std::int64_t at = (place.first_image + tile_at.image) * problem_.y.image_stride +
@@ -219,7 +222,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
   template <int Window, bool Whole, class Word, class ToWord>
   KOKKOS_FORCEINLINE_FUNCTION void store_in_packs(Word* to, const ToWord& to_word, const tile_extents& there,
                                                   const sums_type& sums) const {
-    constexpr int together = results_at_once(Tile.columns / Window);
+    constexpr int together = results_at_once(Tile, Window);
     if (layout_.result_pack == together) return store_tile<Window, together, Whole>(to, to_word, there, sums);
     if constexpr (together == 4) {
       if (layout_.result_pack == 2) return store_tile<Window, 2, Whole>(to, to_word, there, sums);
@@ -238,7 +241,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
       Word* row = to;
       PRUMO_UNROLL
       for (int r = 0; r < Tile.rows / Window; ++r) {
-        constexpr int width = Tile.columns / Window;
+        constexpr int width = Tile.sum_columns() / Window;
         prumo::detail::device_pack<Word, Pack> words[width / Pack];
         PRUMO_UNROLL
         for (int k = 0; k < width; ++k) words[k / Pack].values[k % Pack] = to_word(sums.at(m, r, k));

@@ -137,6 +137,13 @@ convolution_problem<T> random_shape(numbers& random, convolution_tile tile) {
       shape.row_padding = is_padded ? random(0, shape.filter_rows - 1) : 0;
       shape.column_padding = is_padded ? (shape.filter_columns - 1) / pack * pack : 0;
     }
+    if (tile.spreads) {
+      if (random(0, 2) == 0) shape.width = tile.columns * random(1, 4);
+      shape.row_stride = shape.column_stride = 1;
+      shape.row_padding = shape.filter_rows - 1;
+      shape.column_padding = shape.filter_columns - 1;
+      if (shape.height < shape.row_padding) shape.height += shape.row_padding;
+    }
     shape.rows = convolved_extent(shape.height, shape.filter_rows, shape.row_stride, shape.row_padding);
     shape.columns = convolved_extent(shape.width, shape.filter_columns, shape.column_stride, shape.column_padding);
   } while (shape.rows < 1 || shape.columns < 1);
@@ -146,7 +153,7 @@ convolution_problem<T> random_shape(numbers& random, convolution_tile tile) {
                                                  activation_function::relu,    activation_function::tanh,
                                                  activation_function::sigmoid, activation_function::gelu};
   shape.activation = activations[random(0, 5)];
-  if (random(0, 1) == 0) return shape;
+  if (tile.spreads || random(0, 1) == 0) return shape;
   pooling_window window;
   do {
     window.height = random(1, 4);
@@ -174,7 +181,7 @@ template <class T, class Kernel>
 void expect_random_shapes(int shapes, std::uint32_t seed) {
   using C = compute_t<T>;
   numbers random(seed);
-  int run = 0, in_chunks = 0, in_packs = 0, in_padded_rows = 0, in_bands = 0, in_streams = 0;
+  int run = 0, in_chunks = 0, in_packs = 0, in_padded_rows = 0, in_bands = 0, in_streams = 0, in_rounds = 0;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = random_shape<T>(random, Kernel::tile);
     // Compilers evaluate arguments in any order, and all shall test the same shapes.
@@ -199,6 +206,7 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
       in_chunks += layout.chunks > 1;
       in_packs += layout.staging == staging_kind::images || layout.staging == staging_kind::planes;
       in_padded_rows += layout.staging == staging_kind::rows && test.problem.is_padded();
+      in_rounds += layout.tiles_of_image() * layout.images > 2 * layout.tiles_at_once();
       in_bands += layout.bands > 1;
       in_streams += layout.is_stream;
       test.template expect_right<Kernel>(
@@ -208,7 +216,8 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
     };
     if (const auto found = choice.best(); found.layout.threads > 0) check(found.layout);
     for (int cut = 0; cut < 3; ++cut) {
-      const std::int64_t images = random(1, shape.images), rows = random(1, shape.y_rows), parts = random(1, 3);
+      const std::int64_t images = random(1, shape.images), parts = random(1, 3);
+      const std::int64_t rows = Kernel::tile.spreads ? shape.y_rows : random(1, shape.y_rows);
       auto layout = choice.of(images, rows, parts, static_cast<int>(random(1, 2)));
       if (layout.threads == 0) continue;
       layout.teams = layout.parts * static_cast<int>(random(1, 3));
@@ -222,11 +231,12 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
     check(stream);
   }
   EXPECT_GT(run, shapes);
-  EXPECT_EQ(in_chunks > 0, !Kernel::tile.keeps_weights);
+  EXPECT_EQ(in_chunks > 0, !Kernel::tile.keeps_weights && !Kernel::tile.spreads);
   EXPECT_EQ(in_streams > 0, !Kernel::tile.keeps_weights);
   EXPECT_GT(in_packs, 0);
   EXPECT_GT(in_padded_rows, 0);
-  EXPECT_GT(in_bands, 0);
+  EXPECT_EQ(in_bands > 0, !Kernel::tile.spreads);
+  EXPECT_GT(in_rounds, 0);
 }
 
 TEST(direct_device_kernel, computes_any_filter_and_stride) {
@@ -251,6 +261,12 @@ TEST(direct_device_kernel, keeps_weights_in_registers) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 4, 5, 5, true}>>(40, 12);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 4, 4, 3, 3, true}>>(40, 13);
   expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{2, 4, 4, 3, 3, true}>>(40, 14);
+}
+
+TEST(direct_device_kernel, spreads_elements_over_the_sums_that_neighbours_share) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 6, 5, 0, false, true}>>(24, 16);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{2, 1, 6, 7, 0, false, true}>>(20, 17);
+  expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{2, 1, 4, 3, 0, false, true}>>(20, 18);
 }
 
 /// Maxima of windows in a tile stay in registers, and are activated there. Means are of activated results, which wait

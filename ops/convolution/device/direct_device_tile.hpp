@@ -23,14 +23,29 @@ struct convolution_tile {
   int filter_columns;   ///< with a column stride of 1; 0: any filter and any stride
   int filter_rows = 0;  ///< with a row stride of 1; all weights of a filter are held in registers then. 0: any rows
   bool keeps_weights = false;  ///< for one input channel: the registers keep the weights from tile to tile
+  /// The columns are those of x, in a *full* convolution: each element of x meets all weights. A thread spreads each
+  /// over all the sums that it is part of, and neighbours add up those that they share, so that no product is with an
+  /// element beside the image.
+  bool spreads = false;
 
   /// Whether a tile computes what filters of such extents need.
   constexpr bool suits(const convolution_geometry& geometry) const {
-    return (filter_columns == 0 || (filter_columns == geometry.filter_columns && geometry.column_stride == 1)) &&
+    return (!spreads || is_full(geometry)) &&
+           (filter_columns == 0 || (filter_columns == geometry.filter_columns && geometry.column_stride == 1)) &&
            (filter_rows == 0 || (filter_rows == geometry.filter_rows && geometry.row_stride == 1)) &&
            (keeps_weights ? geometry.in_channels == 1 : channels > 1 || geometry.out_channels == 1);
   }
-  KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * columns; }
+  /// Whether each element of an image meets all weights, and rows of x at both ends meet other rows of the filters.
+  static constexpr bool is_full(const convolution_geometry& geometry) {
+    return geometry.row_stride == 1 && geometry.column_stride == 1 &&
+           geometry.row_padding == geometry.filter_rows - 1 && geometry.column_padding == geometry.filter_columns - 1 &&
+           geometry.height >= geometry.filter_rows - 1;
+  }
+  /// The neighbouring sums of a row.
+  KOKKOS_FUNCTION constexpr int sum_columns() const { return columns + (spreads ? filter_columns - 1 : 0); }
+  KOKKOS_FUNCTION constexpr int sums() const { return channels * rows * sum_columns(); }
+  /// The products with a column of a row of the filters.
+  constexpr int products() const { return channels * rows * columns; }
   /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles
   /// leave room for more teams, unless whole filters are held too.
   constexpr int resident_teams() const { return sums() <= 32 && filter_rows == 0 ? 3 : 2; }
@@ -49,6 +64,12 @@ struct convolution_tile {
 
 /// The number of neighbouring results that one store takes, if a row of a tile has `columns` of them.
 KOKKOS_FUNCTION constexpr int results_at_once(int columns) { return columns % 4 == 0 ? 4 : columns % 2 == 0 ? 2 : 1; }
+
+/// The same for the windows of a side in a tile. Where tiles share sums, a store ends with those of a tile alone, too.
+KOKKOS_FUNCTION constexpr int results_at_once(convolution_tile tile, int side) {
+  const int of_sums = results_at_once(tile.sum_columns() / side), of_tile = results_at_once(tile.columns / side);
+  return of_sums < of_tile ? of_sums : of_tile;
+}
 
 /// Loads neighbouring elements. The first is aligned for a load of Pack elements.
 template <int Count, int Pack, class C>
@@ -87,6 +108,42 @@ class convolution_sums {
       C x[needed];
       load_neighbours<needed, input_pack>(row + r * distance, x);
       add_row_products(r, x, w);
+    }
+  }
+
+  /// The same for a row of x that is spread: sum s of a row gets the products of element k and weight q with
+  /// k - q + Tile.filter_columns - 1 = s.
+  KOKKOS_FORCEINLINE_FUNCTION void spread_row(const C* row, const C* weights) {
+    constexpr int filter_columns = Tile.filter_columns;
+    constexpr auto weight_elements = static_cast<int>(Tile.weight_row_elements(filter_columns));
+    C w[weight_elements], x[Tile.columns];
+    load_neighbours<weight_elements, pack_elements>(weights, w);
+    load_neighbours<Tile.columns, input_pack>(row, x);
+    PRUMO_UNROLL
+    for (int k = 0; k < Tile.columns; ++k) {
+      PRUMO_UNROLL
+      for (int q = 0; q < filter_columns; ++q) {
+        PRUMO_UNROLL
+        for (int m = 0; m < Tile.channels; ++m) {
+          C& sum = sums_[m][0][k - q + filter_columns - 1];
+          sum = prumo::fma(w[q * Tile.channels + m], x[k], sum);
+        }
+      }
+    }
+  }
+
+  /// Adds the last sums of the tile on the left, if `adds`, to those at the same places.
+  /// \param of_left tells the value that the thread before this one has
+  template <class OfLeft>
+  KOKKOS_FORCEINLINE_FUNCTION void add_shared(bool adds, const OfLeft& of_left) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int s = Tile.columns; s < Tile.sum_columns(); ++s) {
+        const C shared = of_left(sums_[m][0][s]);
+        C& sum = sums_[m][0][s - Tile.columns];
+        if (adds) sum = sum + shared;
+      }
     }
   }
 
@@ -154,7 +211,7 @@ class convolution_sums {
       PRUMO_UNROLL
       for (int r = 0; r < Tile.rows; ++r) {
         PRUMO_UNROLL
-        for (int k = 0; k < Tile.columns; ++k) sums_[m][r][k] = sums_[m][r][k] + bias[m];
+        for (int k = 0; k < Tile.sum_columns(); ++k) sums_[m][r][k] = sums_[m][r][k] + bias[m];
       }
     }
   }
@@ -186,7 +243,7 @@ class convolution_sums {
       PRUMO_UNROLL
       for (int r = 0; r < Tile.rows / Window; ++r) {
         PRUMO_UNROLL
-        for (int k = 0; k < Tile.columns / Window; ++k) function(sums_[m][r][k]);
+        for (int k = 0; k < Tile.sum_columns() / Window; ++k) function(sums_[m][r][k]);
       }
     }
   }
@@ -264,7 +321,10 @@ class convolution_sums {
     return prumo::detail::finished_window<Kind>(joined, there);
   }
 
-  C sums_[Tile.channels][Tile.rows][Tile.columns] = {};
+  // Neighbours share no more than one of them has.
+  static_assert(!Tile.spreads || (Tile.rows == 1 && Tile.columns >= Tile.filter_columns - 1));
+
+  C sums_[Tile.channels][Tile.rows][Tile.sum_columns()] = {};
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
