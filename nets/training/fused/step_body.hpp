@@ -155,13 +155,7 @@ class step_body {
         if (it.cleared_rows >= 0 && (!in_stages || table().layer[which + 1].has_filter())) {
           clear_edges(team_, it, images);
         }
-        if (!it.takes_tiles) {
-          convolve_any(team_, it, images, scratch_.copies());
-        } else if (it.filter_width == 5) {
-          convolve_tiles<5>(team_, it, images, scratch_.copies());
-        } else {
-          convolve_tiles<3>(team_, it, images, scratch_.copies());
-        }
+        run_convolution(it, images);
       } else if (it.kind == step_kind::shared_convolution) {
         convolve_shared(team_, it, images, scratch_.copies());
       } else if (it.kind != step_kind::dense) {
@@ -170,6 +164,16 @@ class step_body {
         run_dense_forward(it, images);
       }
       team_.barrier();
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void run_convolution(const step_layer& it, const step_images<C>& images) const {
+    if (!it.takes_tiles) {
+      convolve_any(team_, it, images, scratch_.copies());
+    } else if (it.filter_width == 5) {
+      convolve_tiles<5>(team_, it, images, scratch_.copies());
+    } else {
+      convolve_tiles<3>(team_, it, images, scratch_.copies());
     }
   }
 
@@ -230,14 +234,13 @@ class step_body {
   /// Adds the losses of images to those of the group.
   PRUMO_STEP_FUNCTION void add_losses(int count) const {
     if (team_.rank() == 0) {
-      double* const sums = scratch_.sums();
-      const double* const losses = scratch_.losses();
-      const int* const correct = scratch_.correct();
-      for (int image = 0; image < count; ++image) {
-        sums[0] += losses[image];
-        sums[1] += correct[image];
-      }
+      for (int image = 0; image < count; ++image) add_loss(image);
     }
+  }
+  PRUMO_STEP_FUNCTION void add_loss(int image) const {
+    double* const sums = scratch_.sums();
+    sums[0] += scratch_.losses()[image];
+    sums[1] += scratch_.correct()[image];
   }
 
   template <bool AtOnce>
@@ -273,27 +276,13 @@ class step_body {
 
   /// Backward through any layer but a dense one; without the barrier at the end.
   PRUMO_STEP_FUNCTION void run_filter_backward(const step_layer& it, const step_images<C>& images) const {
-    C* const gradients = scratch_.gradients() + it.gradient;
     if (it.kind == step_kind::convolution) {
-      if (!it.takes_tiles) {
-        add_any_gradients(team_, it, images, gradients);
-        if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
-      } else if (it.filter_width == 5) {
-        add_tile_gradients<5>(it, images, gradients);
-      } else {
-        add_tile_gradients<3>(it, images, gradients);
-      }
+      add_convolution_gradients(it, images);
       if (it.is_first) return;
       team_.barrier();
-      if (!it.takes_tiles) {
-        convolve_any_backward(team_, it, images, scratch_.copies());
-      } else if (it.filter_width == 5) {
-        run_tiles_backward<5>(it, images);
-      } else {
-        run_tiles_backward<3>(it, images);
-      }
+      run_convolution_backward(it, images);
     } else if (it.kind == step_kind::shared_convolution) {
-      add_shared_gradients(team_, it, images, gradients);
+      add_shared_gradients(team_, it, images, scratch_.gradients() + it.gradient);
       if (it.is_first) return;
       team_.barrier();
       if (it.owns_windows) {
@@ -302,11 +291,37 @@ class step_body {
         convolve_shared_backward(team_, it, images, scratch_.copies());
       }
     } else if (!it.is_first) {
-      if (it.owns_windows) {
-        pool_backward_by_windows(team_, it, images);
-      } else {
-        pool_backward_by_pixels(team_, it, images);
-      }
+      run_pooling_backward(it, images);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void add_convolution_gradients(const step_layer& it, const step_images<C>& images) const {
+    C* const gradients = scratch_.gradients() + it.gradient;
+    if (!it.takes_tiles) {
+      add_any_gradients(team_, it, images, gradients);
+      if (it.bias >= 0) add_bias_gradients(team_, it, images, gradients + it.weight_count());
+    } else if (it.filter_width == 5) {
+      add_tile_gradients<5>(it, images, gradients);
+    } else {
+      add_tile_gradients<3>(it, images, gradients);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void run_convolution_backward(const step_layer& it, const step_images<C>& images) const {
+    if (!it.takes_tiles) {
+      convolve_any_backward(team_, it, images, scratch_.copies());
+    } else if (it.filter_width == 5) {
+      run_tiles_backward<5>(it, images);
+    } else {
+      run_tiles_backward<3>(it, images);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void run_pooling_backward(const step_layer& it, const step_images<C>& images) const {
+    if (it.owns_windows) {
+      pool_backward_by_windows(team_, it, images);
+    } else {
+      pool_backward_by_pixels(team_, it, images);
     }
   }
 

@@ -10,6 +10,7 @@
 #include <prumo/spaces.hpp>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace prumo::nets {
 
@@ -26,6 +27,18 @@ struct step_launch {
 /// Enqueues steps on a device. Teams can meet on CUDA only.
 template <class Exec, class C>
 void launch_steps(const Exec& instance, const step_data<C>& data, const step_launch& launch);
+
+/// Whether a device runs a cluster of teams that share a net, each with so much scratch memory. The answer is
+/// remembered, so it should always be asked with the same number.
+template <class Exec, class C>
+bool runs_share_steps(const Exec& instance, std::size_t scratch_bytes);
+
+/// Enqueues steps of single images by such a cluster.
+template <class Exec, class C>
+void launch_share_steps(const Exec& instance, const step_data<C>& data, int teams, std::size_t scratch_bytes);
+
+/// Scratch memory that these teams take beside what their tables say: for barrier objects.
+inline constexpr std::int64_t static_bytes_of_sharing_team = 1024;
 
 /// Runs what one thread of a host has in a launch.
 /// \param scratch aligned to 32 bytes; behind what the table needs there are host_scratch_slack bytes of zeros

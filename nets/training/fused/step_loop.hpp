@@ -7,6 +7,7 @@
 /// several teams that meet twice a step; and each half of a step alone.
 
 #include "images_ahead.hpp"
+#include "share_steps.hpp"
 #include "stage_rounds.hpp"
 #include "step_loop_parts.hpp"
 #include "step_update.hpp"
@@ -204,6 +205,26 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
   }
 }
 
+/// The same where the teams of a cluster share the net.
+/// \param meet all teams of the cluster wait for each other
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <sharing_step_team Team, class C, class Meet>
+PRUMO_STEP_FUNCTION void run_share_loop(const step_body<Team, C>& body, double rate, double latest, Meet& meet) {
+  const step_data<C>& data = body.data();
+  const step_table& table = body.table();
+  share_steps<Team, C> steps(body);
+  // No team sends to one that has not begun.
+  meet();
+  PRUMO_KEEP_LOOP
+  for (int step = 0; step < data.steps; ++step) {
+    steps.run(step, table.which_optimizer == optimizer::adam
+                        ? rule_apart<C>(rate, data.momentum, latest + static_cast<double>(step + 1))
+                        : step_rule<C>(table.which_optimizer, rate, data.momentum));
+  }
+  steps.store_parameters();
+  meet();
+}
+
 /// What one team does in a launch.
 /// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
 /// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
@@ -235,7 +256,9 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
   } else if (part == step_part::all && is_first_thread && begins_epoch) {
     data.counters->sums[0] = data.counters->sums[1] = 0;
   }
-  if constexpr (window_step_team<Team>) {
+  if constexpr (sharing_step_team<Team>) {
+    run_share_loop(body, rate, latest, meet);
+  } else if constexpr (window_step_team<Team>) {
     run_window_loop<AtOnce>(body, part, league, rate, latest, meet);
   } else if constexpr (staged_step_team<Team>) {
     run_stage_loop(body, part, league, rate, latest, meet);
@@ -255,7 +278,7 @@ PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part par
     }
     counters.step += data.steps;
     counters.optimizer_step += static_cast<double>(data.steps);
-    if constexpr (AtOnce) {
+    if constexpr (AtOnce && !sharing_step_team<Team>) {
       counters.sums[0] = scratch.sums()[0];
       counters.sums[1] = scratch.sums()[1];
     }

@@ -4,8 +4,11 @@
 /// \file
 /// What the teams of a space have, and the table that follows from it.
 
+#include "plan/net_share.hpp"
 #include "plan/step_table.hpp"
+#include "step_launches.hpp"
 #include "step_way.hpp"
+#include <prumo/detail/device/team_cluster.hpp>
 #include <prumo/detail/launch.hpp>
 
 #include <climits>
@@ -13,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prumo::nets {
@@ -64,9 +68,30 @@ int meeting_teams([[maybe_unused]] const Exec& instance) {
   return 0;
 }
 
-/// Fills the table for a way.
+/// The teams of a cluster that shares a net, or 0 where the device runs none. Such a cluster may have more teams on
+/// some devices, but then the sums would have another order there.
 template <class Exec>
-std::string table_for(const Exec& instance, const training_task& task, step_table& table) {
+int sharing_teams([[maybe_unused]] const Exec& instance, [[maybe_unused]] dtype type) {
+  if constexpr (is_host_space<Exec>) {
+    return 0;
+  } else {
+    const auto bytes = static_cast<std::size_t>(scratch_bytes_of(instance)) - static_bytes_of_sharing_team;
+    const bool runs = type == dtype::f32 ? runs_share_steps<Exec, float>(instance, bytes)
+                                         : runs_share_steps<Exec, double>(instance, bytes);
+    return runs ? prumo::detail::most_teams_of_cluster : 0;
+  }
+}
+
+/// The tables of a way: one, or that of each team of a cluster that shares the net.
+struct team_tables {
+  std::vector<step_table> tables;
+  std::vector<net_share> shares;  ///< empty if the teams do not share the net
+};
+
+/// Fills the tables for a way.
+/// \param whole whether a launch takes whole steps
+template <class Exec>
+std::string tables_for(const Exec& instance, const training_task& task, bool whole, team_tables& result) {
   if (task.images > INT32_MAX) return "takes sets of fewer than 2^31 images";
   std::vector<std::int64_t> offsets;
   for (const placed_parameter& each : task.plan.parameters()) offsets.push_back(each.offset);
@@ -75,28 +100,48 @@ std::string table_for(const Exec& instance, const training_task& task, step_tabl
   // each of four arrays a gap of less than 32.
   const std::int64_t fixed = static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 352;
   constexpr bool on_host = is_host_space<Exec>;
-  std::string reason = make_step_table({.net = task.plan.net(),
-                                        .facts = task.plan.facts(),
-                                        .offsets = offsets,
-                                        .parameter_elements = task.plan.weights_elements(),
-                                        .options = task.options,
-                                        .element_bytes = element_bytes,
-                                        .scratch_bytes = scratch_bytes_of(instance) - fixed,
-                                        .most_images_at_once = on_host ? 1 : 8,
-                                        .most_dense_copies = on_host                   ? 0
-                                                             : task.options.batch == 1 ? 12000
-                                                                                       : 4096,
-                                        .saves_memory = !on_host,
-                                        .takes_windows = !on_host,
-                                        .many_images = on_host ? INT_MAX : 3,
-                                        .most_narrow_tiles = most_narrow_tiles,
-                                        .least_stage_images = least_stage_images},
-                                       table);
+  step_request request{.net = task.plan.net(),
+                       .facts = task.plan.facts(),
+                       .offsets = offsets,
+                       .parameter_elements = task.plan.weights_elements(),
+                       .options = task.options,
+                       .element_bytes = element_bytes,
+                       .scratch_bytes = scratch_bytes_of(instance) - fixed,
+                       .most_images_at_once = on_host ? 1 : 8,
+                       .most_dense_copies = on_host                   ? 0
+                                            : task.options.batch == 1 ? 12000
+                                                                      : 4096,
+                       .saves_memory = !on_host,
+                       .takes_windows = !on_host,
+                       .many_images = on_host ? INT_MAX : 3,
+                       .most_narrow_tiles = most_narrow_tiles,
+                       .least_stage_images = least_stage_images};
+  result.tables.resize(1);
+  std::string reason = make_step_table(request, result.tables[0]);
+  const bool may_share = whole && task.options.batch == 1 && (!reason.empty() || gains_by_sharing(result.tables[0]));
+  if (const int teams = may_share ? sharing_teams(instance, task.plan.type()) : 0; teams > 0) {
+    request.scratch_bytes -= static_bytes_of_sharing_team;
+    team_tables shared{std::vector<step_table>(static_cast<std::size_t>(teams)),
+                       std::vector<net_share>(static_cast<std::size_t>(teams))};
+    std::string why_not;
+    for (int team = 0; team < teams && why_not.empty(); ++team) {
+      const auto which = static_cast<std::size_t>(team);
+      shared.shares[which].team = team;
+      shared.shares[which].teams = teams;
+      why_not = make_shared_table(request, shared.tables[which], shared.shares[which]);
+    }
+    if (why_not.empty()) {
+      result = std::move(shared);
+      reason.clear();
+    }
+  }
   if (!reason.empty()) return reason;
-  for (int i = 0; i < table.layers; ++i) {
-    const gradient_divisors divisors = divisors_of(task, static_cast<std::size_t>(i));
-    table.layer[i].weight_scale = 1.0 / static_cast<double>(divisors.weights);
-    table.layer[i].bias_scale = 1.0 / static_cast<double>(divisors.bias);
+  for (step_table& table : result.tables) {
+    for (int i = 0; i < table.layers; ++i) {
+      const gradient_divisors divisors = divisors_of(task, static_cast<std::size_t>(i));
+      table.layer[i].weight_scale = 1.0 / static_cast<double>(divisors.weights);
+      table.layer[i].bias_scale = 1.0 / static_cast<double>(divisors.bias);
+    }
   }
   return {};
 }

@@ -47,7 +47,7 @@ class table_way final : public step_way<Exec> {
  public:
   /// \param whole whether a launch takes whole steps, as many as there are
   table_way(context<Exec>& ctx, const training_task& task, bool whole)
-      : task_(task), whole_(whole), table_(made_table(ctx.instance(), task)), places_(make_step_places(table_)) {
+      : task_(task), whole_(whole), of_teams_(made_tables(ctx.instance(), task, whole)), table_(of_teams_.tables[0]) {
     const Exec& instance = ctx.instance();
     constexpr bool on_host = is_host_space<Exec>;
     threads_ = on_host ? concurrency_of(instance) : 1;
@@ -71,11 +71,21 @@ class table_way final : public step_way<Exec> {
     } else {
       meeting_ = memory(instance, "meeting", sizeof(unsigned));
     }
-    table_there_ = there(instance, "table", std::span<const step_table>(&table_, 1));
-    copy_sources_ = there(instance, "copy sources", std::span<const int>(places_.copy_sources));
-    filter_parameters_ =
-        there(instance, "filter parameters", std::span<const filter_parameter>(places_.filter_parameters));
-    update_tiles_ = there(instance, "update tiles", std::span<const update_tile>(places_.update_tiles));
+    table_there_ = there(instance, "table", std::span<const step_table>(of_teams_.tables));
+    shares_there_ = there(instance, "shares", std::span<const net_share>(of_teams_.shares));
+    std::vector<int> sources;
+    std::vector<filter_parameter> parameters;
+    for (std::size_t team = 0; team < of_teams_.tables.size(); ++team) {
+      const step_places places =
+          make_step_places(of_teams_.tables[team], of_teams_.shares.empty() ? nullptr : &of_teams_.shares[team]);
+      sources.insert(sources.end(), places.copy_sources.begin(), places.copy_sources.end());
+      parameters.insert(parameters.end(), places.filter_parameters.begin(), places.filter_parameters.end());
+      // The first team has the largest share.
+      parameters.resize((team + 1) * static_cast<std::size_t>(table_.gradients));
+      if (team == 0) update_tiles_ = there(instance, "update tiles", std::span<const update_tile>(places.update_tiles));
+    }
+    copy_sources_ = there(instance, "copy sources", std::span<const int>(sources));
+    filter_parameters_ = there(instance, "filter parameters", std::span<const filter_parameter>(parameters));
   }
 
   void enqueue(context<Exec>& ctx, std::int64_t first, std::int64_t steps) override {
@@ -88,10 +98,10 @@ class table_way final : public step_way<Exec> {
  private:
   using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
 
-  static step_table made_table(const Exec& instance, const training_task& task) {
-    step_table table;
-    (void)table_for(instance, task, table);  // the trainer has asked why it would not do
-    return table;
+  static team_tables made_tables(const Exec& instance, const training_task& task, bool whole) {
+    team_tables tables;
+    (void)tables_for(instance, task, whole, tables);  // the trainer has asked why it would not do
+    return tables;
   }
 
   static bytes_view memory(const Exec& instance, const char* label, std::size_t bytes) {
@@ -142,6 +152,7 @@ class table_way final : public step_way<Exec> {
     data.first_step = first;
     data.steps = steps;
     data.momentum = task_.options.momentum;
+    data.share = reinterpret_cast<const net_share*>(shares_there_.data());
     return data;
   }
 
@@ -173,6 +184,8 @@ class table_way final : public step_way<Exec> {
     if constexpr (is_host_space<Exec>) {
       const prumo::detail::announced_kernel announced(instance, "prumo::nets::training::steps");
       run_host_steps(data, step_part::all, {0, 1}, host_scratch());
+    } else if (!of_teams_.shares.empty()) {
+      launch_share_steps(instance, data, static_cast<int>(of_teams_.shares.size()), scratch_bytes_);
     } else {
       // Teams without images help to change the weights.
       const int teams = table_.batch == 1 ? 1 : meeting_teams(instance);
@@ -220,12 +233,12 @@ class table_way final : public step_way<Exec> {
 
   const training_task task_;
   const bool whole_;
-  const step_table table_;
-  const step_places places_;
+  const team_tables of_teams_;
+  const step_table& table_;  ///< of the first team
   int threads_ = 1;
   std::size_t scratch_bytes_ = 0;
   bytes_view order_, partials_, factors_, kept_, sums_, scratch_, meeting_;
-  bytes_view table_there_, copy_sources_, filter_parameters_, update_tiles_;
+  bytes_view table_there_, shares_there_, copy_sources_, filter_parameters_, update_tiles_;
 };
 
 template <class Exec>
@@ -253,8 +266,8 @@ template <class Exec>
 step_candidate<Exec> fused_candidate() {
   return {"fused",
           [](const Exec& instance, const training_task& task) {
-            step_table table;
-            return table_for(instance, task, table);
+            team_tables tables;
+            return tables_for(instance, task, false, tables);
           },
           [](context<Exec>& ctx, const training_task& task) { return made_way(ctx, task, false); }, false,
           is_slower_than_layers<Exec>};
@@ -267,8 +280,8 @@ step_candidate<Exec> persistent_candidate() {
             if (task.options.batch > 1 && meeting_teams(instance) == 0) {
               return std::string("takes steps of one image, because teams cannot meet within a launch here");
             }
-            step_table table;
-            return table_for(instance, task, table);
+            team_tables tables;
+            return tables_for(instance, task, true, tables);
           },
           [](context<Exec>& ctx, const training_task& task) { return made_way(ctx, task, true); }, false,
           is_slower_than_layers<Exec>};

@@ -9,6 +9,7 @@
 #include "../fused/step_loop.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ucontext.h>
@@ -23,8 +24,9 @@ constexpr int emulated_lanes = 8;
 /// it has to wait, and the next one then goes on.
 class emulated_threads {
  public:
-  template <class Function>
-  void run(int count, const Function& function) {
+  /// \param waits(round, rank) whether a thread is passed over in a round
+  template <class Function, class Waits>
+  void run(int count, const Function& function, const Waits& waits) {
     static constexpr std::size_t stack_bytes = 1 << 20;
     body_ = [&](int rank) { function(rank); };
     running_ = std::vector<emulated_thread>(static_cast<std::size_t>(count));
@@ -37,14 +39,20 @@ class emulated_threads {
       each.place.uc_link = &scheduler_;
       makecontext(&each.place, &emulated_threads::begin, 0);
     }
-    for (int left = count; left > 0;) {
+    int round = 0;
+    for (int left = count; left > 0; ++round) {
       for (current_ = 0; current_ < running_.size(); ++current_) {
         emulated_thread& next = running_[current_];
-        if (next.is_done) continue;
+        if (next.is_done || waits(round, static_cast<int>(current_))) continue;
         swapcontext(&scheduler_, &next.place);
         if (next.is_done) --left;
       }
     }
+  }
+
+  template <class Function>
+  void run(int count, const Function& function) {
+    run(count, function, [](int, int) { return false; });
   }
 
   /// Lets the others run.
@@ -138,6 +146,84 @@ void with_team(int size, const Function& function) {
   threads.run(size, [&](int rank) {
     function(emulated_step_team<Shape>(rank, size, all, stretches[static_cast<std::size_t>(rank / emulated_lanes)]));
   });
+}
+
+/// Teams that send values to each other.
+class emulated_cluster {
+ public:
+  emulated_cluster(emulated_threads& threads, const std::vector<unsigned char*>& scratch)
+      : threads_(threads),
+        scratch_(scratch),
+        arrived_(scratch.size(), std::vector<std::int64_t>(static_cast<std::size_t>(most_exchanges))) {}
+
+  template <class C>
+  void send(const team_exchange& exchange, int from, const C* place, int to, C value) {
+    const auto offset = reinterpret_cast<const unsigned char*>(place) - scratch_[static_cast<std::size_t>(from)];
+    *reinterpret_cast<C*>(scratch_[static_cast<std::size_t>(to)] + offset) = value;
+    ++arrived(exchange, to);
+  }
+  void receive(const team_exchange& exchange, int team, int count) {
+    while (arrived(exchange, team) < std::int64_t{count} * (exchange.turn + 1)) threads_.yield();
+  }
+
+ private:
+  std::int64_t& arrived(const team_exchange& exchange, int team) {
+    return arrived_[static_cast<std::size_t>(team)][static_cast<std::size_t>(exchange.which)];
+  }
+
+  emulated_threads& threads_;
+  std::vector<unsigned char*> scratch_;
+  std::vector<std::vector<std::int64_t>> arrived_;
+};
+
+/// A team that shares a net.
+class emulated_share_team : public emulated_step_team<step_shape::share> {
+ public:
+  emulated_share_team(const emulated_step_team<step_shape::share>& alone, int team, emulated_cluster& cluster)
+      : emulated_step_team<step_shape::share>(alone), team_(team), cluster_(cluster) {}
+
+  struct receiver {
+    emulated_cluster& cluster;
+    team_exchange exchange;
+    int from, team;
+
+    template <class C>
+    void send(const C* place, C value) const {
+      cluster.send(exchange, from, place, team, value);
+    }
+  };
+  receiver to(const team_exchange& exchange, int team) const { return {cluster_, exchange, team_, team}; }
+  template <class C>
+  void receive(const team_exchange& exchange, int count) const {
+    cluster_.receive(exchange, team_, count);
+  }
+
+ private:
+  int team_;
+  emulated_cluster& cluster_;
+};
+
+/// Runs function(team, its number, meet) with all threads of the teams of a cluster.
+/// \param scratch of each team
+/// \param late a team whose threads mostly wait while the others run; -1: none
+template <class Function>
+void with_cluster(int size, const std::vector<unsigned char*>& scratch, int late, const Function& function) {
+  const int teams = static_cast<int>(scratch.size());
+  emulated_threads threads;
+  emulated_cluster cluster(threads, scratch);
+  emulated_barrier everywhere(threads, teams * size);
+  std::vector<emulated_barrier> all(static_cast<std::size_t>(teams), emulated_barrier(threads, size));
+  std::vector<emulated_stretch> stretches(static_cast<std::size_t>(teams * size / emulated_lanes),
+                                          {emulated_barrier(threads, emulated_lanes)});
+  const auto run = [&](int thread) {
+    const int team = thread / size, rank = thread % size;
+    const emulated_step_team<step_shape::share> alone(rank, size, all[static_cast<std::size_t>(team)],
+                                                      stretches[static_cast<std::size_t>(thread / emulated_lanes)]);
+    function(emulated_share_team(alone, team, cluster), team, [&] { everywhere.arrive_and_wait(); });
+  };
+  constexpr int rounds_of_late_team = 40;
+  threads.run(teams * size, run,
+              [&](int round, int thread) { return thread / size == late && round % rounds_of_late_team != 0; });
 }
 
 }  // namespace prumo::nets

@@ -41,6 +41,16 @@ description small_net() {
            dense{12, true, activation::tanh}, dense{5}}};
 }
 
+/// One of whose dense layers has more weights than a device's team copies, so that a cluster shares the net.
+description wide_net() {
+  return {"wide",
+          {1, 14, 12},
+          {convolution{.channels = 4, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+           pooling{.window = {2, 2}, .stride = {2, 2}},
+           convolution{.channels = 9, .filter = {3, 3}, .activate = activation::relu},
+           dense{70, true, activation::tanh}, dense{36, true, activation::tanh}, dense{5}}};
+}
+
 /// A way to take steps: what becomes of a state.
 struct way {
   std::string name;
@@ -259,6 +269,7 @@ TEST(hundred_steps, agree_one_by_one) {
     expect_same_steps(small_set(named_net("mnist-2f"), 9),
                       {.loss = loss::sigmoid, .optimizer = how, .learning_rate = rate, .batch = 2});
     expect_same_steps(small_set(small_net(), 19), {.optimizer = how, .learning_rate = rate, .batch = 4});
+    expect_same_steps(small_set(wide_net(), 19), {.optimizer = how, .learning_rate = rate, .batch = 1});
   }
 }
 

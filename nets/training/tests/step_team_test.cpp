@@ -24,6 +24,7 @@ struct plain_training {
   small_set set;
   forward_plan plan;
   training_options options;
+  std::vector<std::int64_t> offsets;
   step_table table;
   step_places places;
   std::vector<double> weights, first, second, partials, factors, kept, sums;
@@ -34,23 +35,13 @@ struct plain_training {
   plain_training(const description& net, std::int64_t images, const training_options& how, int many_images,
                  bool takes_windows = false, int at_once = 2, int of_a_stage = 64)
       : set(net, images), plan(net, dtype::f64), options(how) {
-    std::vector<std::int64_t> offsets;
     for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
-    const std::string reason = make_step_table({.net = plan.net(),
-                                                .facts = plan.facts(),
-                                                .offsets = offsets,
-                                                .parameter_elements = plan.weights_elements(),
-                                                .options = options,
-                                                .element_bytes = 8,
-                                                .scratch_bytes = 1 << 20,
-                                                .most_images_at_once = at_once,
-                                                .most_dense_copies = 500,
-                                                .saves_memory = true,
-                                                .takes_windows = takes_windows,
-                                                .many_images = many_images,
-                                                .most_stage_images = of_a_stage},
-                                               table);
-    EXPECT_EQ(reason, "");
+    step_request how_to = request();
+    how_to.most_images_at_once = at_once;
+    how_to.takes_windows = takes_windows;
+    how_to.many_images = many_images;
+    how_to.most_stage_images = of_a_stage;
+    EXPECT_EQ(make_step_table(how_to, table), "");
     places = make_step_places(table);
     const auto elements = static_cast<std::size_t>(plan.weights_elements());
     weights.assign(elements, 0);
@@ -67,6 +58,18 @@ struct plain_training {
     sums.assign(static_cast<std::size_t>(2 * table.groups), std::nan(""));
     for (std::int64_t i = 0; i < images; ++i) order.push_back(static_cast<std::int32_t>(images - 1 - i));
     counters.rate = 0.1;
+  }
+
+  step_request request() const {
+    return {.net = plan.net(),
+            .facts = plan.facts(),
+            .offsets = offsets,
+            .parameter_elements = plan.weights_elements(),
+            .options = options,
+            .element_bytes = 8,
+            .scratch_bytes = 1 << 20,
+            .most_dense_copies = 500,
+            .saves_memory = true};
   }
 
   step_data<double> data(std::int64_t steps) {
@@ -90,7 +93,19 @@ struct plain_training {
             (images - 1) / options.batch + 1,
             0,
             steps,
-            options.momentum};
+            options.momentum,
+            nullptr};
+  }
+
+  /// What steps change.
+  std::vector<double> result() const {
+    std::vector<double> all = weights;
+    all.insert(all.end(), first.begin(), first.end());
+    all.insert(all.end(), second.begin(), second.end());
+    all.push_back(counters.sums[0]);
+    all.push_back(counters.sums[1]);
+    all.push_back(static_cast<double>(counters.step));
+    return all;
   }
 };
 
@@ -124,12 +139,37 @@ std::vector<double> after_steps(plain_training training, int size) {
   } else {
     with_team<step_shape::few_images>(size, run);
   }
-  std::vector<double> result = training.weights;
-  result.insert(result.end(), training.first.begin(), training.first.end());
-  result.push_back(training.counters.sums[0]);
-  result.push_back(training.counters.sums[1]);
-  result.push_back(static_cast<double>(training.counters.step));
-  return result;
+  return training.result();
+}
+
+/// The same by the teams of a cluster, which share the net.
+std::vector<double> after_shared_steps(plain_training training, int teams, int size, int late) {
+  std::vector<step_table> tables(static_cast<std::size_t>(teams));
+  std::vector<net_share> shares(tables.size());
+  std::vector<step_places> places;
+  std::vector<std::vector<scratch_line>> scratch;
+  std::vector<unsigned char*> memory;
+  for (std::size_t team = 0; team < tables.size(); ++team) {
+    shares[team].team = static_cast<int>(team);
+    shares[team].teams = teams;
+    EXPECT_EQ(make_shared_table(training.request(), tables[team], shares[team]), "");
+    places.push_back(make_step_places(tables[team], &shares[team]));
+    scratch.emplace_back(static_cast<std::size_t>(tables[team].scratch_bytes) / 32 + 1);
+    std::memset(scratch.back().data(), 0xff, scratch.back().size() * sizeof(scratch_line));
+    memory.push_back(scratch.back()[0].bytes);
+  }
+  const auto run = [&](const emulated_share_team& team, int which, const auto& meet) {
+    const auto of_team = static_cast<std::size_t>(which);
+    step_data<double> data = training.data(training.set.images);
+    data.table = &tables[of_team];
+    data.share = &shares[of_team];
+    data.copy_sources = places[of_team].copy_sources.data();
+    data.filter_parameters = places[of_team].filter_parameters.data();
+    const step_body<emulated_share_team, double> body(team, data, step_scratch<double>(memory[of_team]));
+    run_steps<true>(body, step_part::all, {which, teams}, meet);
+  };
+  with_cluster(size, memory, late, run);
+  return training.result();
 }
 
 /// Teams of several threads differ from one thread in the order of sums alone: of at most some thousand products of
@@ -307,6 +347,64 @@ TEST(step_team, takes_windows) {
   expect_same_steps_by_windows(net, {.loss = loss::squared, .optimizer = optimizer::momentum, .batch = 1});
   expect_same_steps_by_windows(net, {.loss = loss::softmax, .optimizer = optimizer::momentum, .batch = 1});
   expect_same_steps_by_windows(net, {.loss = loss::original, .batch = 150}, 200);
+}
+
+/// Teams that share a net take the steps of one thread, whichever of them is late.
+void expect_same_shared_steps(const description& net, const training_options& options, std::int64_t images = 3) {
+  const plain_training training(net, images, options, INT_MAX);
+  const std::vector<double> alone = after_steps(training, 1);
+  constexpr int teams = 4;
+  const std::vector<double> together = after_shared_steps(training, teams, 2 * emulated_lanes, -1);
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << net.name << ", number " << i;
+  }
+  for (const int late : {0, teams - 1}) {
+    EXPECT_EQ(after_shared_steps(training, teams, 2 * emulated_lanes, late), together) << net.name << ", late " << late;
+  }
+}
+
+/// With fewer channels than teams, and dense layers that have shares of inputs and of outputs.
+TEST(step_team, shares_a_net) {
+  description net{"shared",
+                  {1, 12, 10},
+                  {convolution{.channels = 3, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                   pooling{.window = {2, 2}, .stride = {2, 2}},
+                   convolution{.channels = 6, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::tanh},
+                   pooling{.window = {2, 2}, .stride = {1, 1}}, dense{20, true, activation::sigmoid},
+                   dense{113, true, activation::tanh}, dense{7}}};
+  expect_same_shared_steps(net, {.batch = 1});
+  expect_same_shared_steps(net, {.loss = loss::sigmoid, .optimizer = optimizer::momentum, .batch = 1});
+  expect_same_shared_steps(net, {.loss = loss::original, .optimizer = optimizer::adam, .batch = 1});
+}
+
+TEST(step_team, shares_a_net_of_any_layers) {
+  // Convolutions without tiles and biases, one behind the other.
+  description net{"any",
+                  {3, 9, 11},
+                  {convolution{.channels = 2, .filter = {2, 2}, .stride = {1, 2}, .activate = activation::sigmoid},
+                   convolution{.channels = 5, .filter = {3, 3}, .padding = {1, 1}, .bias = false},
+                   pooling{.kind = pooling_kind::average, .window = {2, 2}, .stride = {3, 2}},
+                   dense{6, false, activation::relu}, dense{3, true, activation::sigmoid}}};
+  expect_same_shared_steps(net, {.loss = loss::squared, .optimizer = optimizer::adam, .batch = 1});
+  // Pooling of images has nothing to train. Without channels, the first dense layer has a share of the outputs.
+  net.layers = {pooling{.window = {2, 2}, .stride = {1, 1}}, dense{33, true, activation::relu}, dense{70}, dense{3}};
+  expect_same_shared_steps(net, {.optimizer = optimizer::momentum, .batch = 1});
+  net.layers = {dense{33}, dense{3}};
+  expect_same_shared_steps(net, {.batch = 1});
+  net.layers = {pooling{.window = {2, 2}, .stride = {1, 1}}, convolution{.channels = 4, .filter = {3, 3}}, dense{3}};
+  expect_same_shared_steps(net, {.batch = 1});
+}
+
+TEST(step_team, shares_no_net_without_a_reason) {
+  const auto reason = [](const description& net) {
+    const plain_training training(net, 2, {.batch = 1}, INT_MAX);
+    step_table table;
+    net_share share;
+    share.teams = 4;
+    return make_shared_table(training.request(), table, share);
+  };
+  EXPECT_EQ(reason(named_net("mnist-2f")), "does not share nets with a filter for all maps among teams");
+  EXPECT_EQ(reason({"single", {1, 5, 5}, {dense{3}}}), "shares nothing of a single dense layer among teams");
 }
 
 /// A step has fewer groups of images than there may be teams.

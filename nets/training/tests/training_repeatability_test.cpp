@@ -37,6 +37,7 @@ std::vector<setting> settings() {
        {.loss = loss::sigmoid, .optimizer = optimizer::adam, .batch = 8},
        dtype::f32},
       {small_set(named_net("lenet5"), 90), {.optimizer = optimizer::momentum, .batch = 32}, dtype::f32},
+      {small_set(named_net("lenet5"), 11), {.optimizer = optimizer::adam, .batch = 1}, dtype::f32},
       {small_set(tests::unusual_net(), 9), {.loss = loss::squared, .batch = 4}, dtype::f64}};
   std::vector<setting> result;
   context<Exec> ctx;

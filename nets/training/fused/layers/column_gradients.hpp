@@ -7,6 +7,7 @@
 /// some weights and sums over places, so lanes exchange nothing.
 
 #include "convolution_tiles.hpp"
+#include "fused/plan/net_share.hpp"
 
 namespace prumo::nets {
 
@@ -21,6 +22,11 @@ struct sliced_tasks {
     if (slices < 1) slices = 1;
   }
 };
+
+PRUMO_STEP_FUNCTION int slice_of(const sliced_tasks& share, int item) {
+  return share.slices == 1 ? 0 : item / share.tasks;
+}
+PRUMO_STEP_FUNCTION int slice_of(const planned_tasks& share, int item) { return share.by_tasks.quotient(item); }
 
 /// The sums of one task over one slice of tiles: sum[m * Side + row] for two maps and the taps of a filter column, and
 /// of_bias[m].
@@ -87,15 +93,13 @@ struct column_task {
 /// Adds to the gradients of the weights, [out][in][taps], and of the bias behind them. A thread has a task. If there
 /// are more threads, they share the places.
 /// \param partials room for column_sums of column_threads
-template <int Side, scalar_step_team Team, class C>
+/// \param share how threads share the tasks
+template <int Side, scalar_step_team Team, class C, class Tasks>
 PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
-                                             C* gradients, C* partials) {
+                                             C* gradients, C* partials, const Tasks& share) {
   constexpr int sums = 2 * Side + 2;
-  const int threads = team.size() < column_threads<C> ? team.size() : column_threads<C>;
-  const sliced_tasks share((it.out_channels + 1) / 2 * it.in_channels * Side, threads,
-                           images.count * it.gradient_places.of_an_image);
   for (int item = team.rank(); item < share.tasks * share.slices; item += team.size()) {
-    const int slice = share.slices == 1 ? 0 : item / share.tasks;
+    const int slice = slice_of(share, item);
     const column_task<Side> task(it, item - slice * share.tasks);
     C sum[sums] = {};
     sum_slice_of_gradients<Side>(it, images, task.first_map, task.channel, task.column, slice, share.slices, sum);
@@ -110,18 +114,37 @@ PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer&
   }
   if (share.slices == 1) return;
   team.barrier();
-  for (int item = team.rank(); item < share.tasks * sums; item += team.size()) {
-    const int which = item / share.tasks, task = item - which * share.tasks;
+  // Teams of a cluster have few tasks, so lanes share the slices.
+  const sum_lanes lanes = Team::shape == step_shape::share ? sum_lanes::of(team, share.tasks * sums) : sum_lanes{};
+  const int all = (share.tasks * sums) << lanes.shift;
+  for (int begin = team.rank() - (lanes.shift > 0 ? team.lane() : 0); begin < all; begin += team.size()) {
+    const int place_of_thread = begin + (lanes.shift > 0 ? team.lane() : 0);
+    const int item = (place_of_thread < all ? place_of_thread : all - 1) >> lanes.shift;
+    const int which = slice_of(share, item), task = item - which * share.tasks;
     const int place = column_task<Side>(it, task).place_of(it, which);
-    if (place < 0) continue;
+    if (lanes.shift == 0 && place < 0) continue;
     const C* const from = partials + which * column_threads<C> + task;
+    const int slices = place < 0 ? 0 : share.slices;
     C total = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (int slice = 0; slice < share.slices; ++slice) total += from[slice * share.tasks];
-    gradients[place] += total;
+    for (int slice = place_of_thread & (lanes.count() - 1); slice < slices; slice += lanes.count()) {
+      total += from[slice * share.tasks];
+    }
+    if (lanes.shift > 0) total = lanes.sum(team, total);
+    const bool writes = place_of_thread < all && (place_of_thread & (lanes.count() - 1)) == 0;
+    if (writes && place >= 0) gradients[place] += total;
   }
+}
+
+template <int Side, scalar_step_team Team, class C>
+PRUMO_STEP_FUNCTION void add_tiled_gradients(const Team& team, const step_layer& it, const step_images<C>& images,
+                                             C* gradients, C* partials) {
+  const int threads = team.size() < column_threads<C> ? team.size() : column_threads<C>;
+  const sliced_tasks share((it.out_channels + 1) / 2 * it.in_channels * Side, threads,
+                           images.count * it.gradient_places.of_an_image);
+  add_tiled_gradients<Side>(team, it, images, gradients, partials, share);
 }
 
 }  // namespace prumo::nets

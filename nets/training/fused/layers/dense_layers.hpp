@@ -139,6 +139,39 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
   }
 }
 
+/// The largest score of an image, and the sum of the exponentials of the scores' distances to it.
+template <class C>
+struct softmax_sums {
+  C largest, total;
+
+  template <class Team>
+  PRUMO_STEP_FUNCTION softmax_sums(const Team& team, const C* scores, int classes) : largest(scores[0]), total(0) {
+    for (int i = team.lane(); i < classes; i += Team::lanes) largest = prumo::maximum(largest, scores[i]);
+    largest = largest_of_lanes(team, largest);
+    for (int i = team.lane(); i < classes; i += Team::lanes) total += prumo::exp(scores[i] - largest);
+    total = sum_of_lanes(team, total);
+  }
+};
+
+/// The gradients of the scores (for `squared`: of the results), times `scale`, which may take the place of the scores.
+/// The lanes of one stretch call it.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void find_loss_slopes(const Team& team, loss which, activation function, const C* scores, C* slopes,
+                                          int classes, int label, C scale) {
+  if (which == loss::softmax) {
+    const softmax_sums<C> sums(team, scores, classes);
+    const C factor = scale / sums.total;
+    for (int i = team.lane(); i < classes; i += Team::lanes) {
+      const C share = prumo::exp(scores[i] - sums.largest) * factor;
+      slopes[i] = i == label ? share - scale : share;
+    }
+    return;
+  }
+  for (int i = team.lane(); i < classes; i += Team::lanes) {
+    slopes[i] = slope_of_loss(which, function, scores[i], i == label ? C(1) : C(0), scale);
+  }
+}
+
 /// The loss of an image, and whether its largest score is that of the label. Of equal scores the first one counts as
 /// the largest. The gradients of the scores (for `squared`: of the results), times `scale`, go to `slopes`, which may
 /// be the place of the scores. The lanes of one stretch call it.

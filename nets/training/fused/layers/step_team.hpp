@@ -96,6 +96,28 @@ PRUMO_STEP_FUNCTION C sum_of_lanes(const Team& team, C value) {
   return value;
 }
 
+/// Neighbouring lanes that share a sum: as many as there are threads for.
+struct sum_lanes {
+  int shift = 0;
+
+  template <class Team>
+  PRUMO_STEP_FUNCTION static sum_lanes of(const Team& team, int sums) {
+    int shift = 0;
+    while (2 << shift <= Team::lanes && sums << (shift + 1) <= team.size()) ++shift;
+    return {shift};
+  }
+  PRUMO_STEP_FUNCTION int count() const { return 1 << shift; }
+  /// The sum of the values of these lanes. All lanes of a stretch must call.
+  template <class Team, class C>
+  PRUMO_STEP_FUNCTION C sum(const Team& team, C value) const {
+    PRUMO_UNROLL
+    for (int distance = 1; distance < Team::lanes; distance *= 2) {
+      if (distance < count()) value += team.across(value, distance);
+    }
+    return value;
+  }
+};
+
 /// Which sums a lane has after share_sums().
 struct sums_of_lane {
   int first, count;

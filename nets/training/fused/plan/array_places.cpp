@@ -15,7 +15,8 @@ struct edges {
 
 class array_placer {
  public:
-  array_placer(const step_request& request, step_table& table) : request_(request), table_(table) {}
+  array_placer(const step_request& request, step_table& table, net_share* share)
+      : request_(request), table_(table), share_(share) {}
 
   std::int64_t run() {
     choose_tiles();
@@ -26,9 +27,13 @@ class array_placer {
     if (table_.shape == step_shape::staged) list_kept_ranges();
     for (int i = table_.layers - 1; i >= 0; --i) {
       step_layer& it = table_.layer[i];
-      it.dy = i + 1 < table_.layers ? table_.layer[i + 1].dx : it.y;
+      it.dy = i + 1 < table_.layers && !gathers(i + 1) ? table_.layer[i + 1].dx : it.y;
+      if (share_ != nullptr && i + 1 == table_.layers) it.dy = take(it, false, {}, true);
       it.dx = it.x;
-      if (it.kind == step_kind::maximum && !it.owns_windows) it.dx = take(it, true, edges_of(i));
+      if ((it.kind == step_kind::maximum && !it.owns_windows) || (gathers(i) && !it.takes_tiles)) {
+        it.dx = take(it, true, edges_of(i));
+      }
+      if (share_ != nullptr) take_received(i);
       it.has_halves = covers_halves(it) && is_even(it.x) && is_even(it.dx);
     }
     // Threads of large tiles that read the same place of several images meet in fewer banks of a device's memory.
@@ -60,7 +65,7 @@ class array_placer {
     std::int64_t shared_begin = 0, shared_end = 0;
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
-      if (i > 0) it.x = table_.layer[i - 1].y;
+      if (i > 0) it.x = gathers(i) ? take(it, true, edges_of(i)) : table_.layer[i - 1].y;
       const bool shares_place = i > 1 && may_share(0, i);
       if (!shares_place) take_choices(i);
       if (may_share_place(i + 1)) {
@@ -81,6 +86,23 @@ class array_placer {
       const bool has_edges = around.rows > 0 || around.columns > 0;
       it.cleared_rows = has_edges && may_share_place(i - 1) ? static_cast<int>(around.rows) : -1;
     }
+  }
+
+  /// Whether the x of a layer comes from all teams of a cluster.
+  [[nodiscard]] bool gathers(int which) const { return share_ != nullptr && share_->layer[which].gathers; }
+
+  /// The place for parts of sums that teams send. Those of dense layers have two in turns: a team may send those of a
+  /// step when another one still reads those of the step before.
+  void take_received(int which) {
+    const step_layer& it = table_.layer[which];
+    layer_share& share = share_->layer[which];
+    std::int64_t of_a_team = 0;
+    if (share.gathers) of_a_team = table_.layer[which - 1].out_size();
+    if (share.kind == share_kind::inputs) of_a_team = 2 * it.out_size();
+    if (share.kind == share_kind::outputs && !it.is_first) of_a_team = 2 * it.in_size();
+    if (of_a_team == 0) return;
+    share.received = static_cast<int>(taken_);
+    taken_ += padded(share_->teams * of_a_team);
   }
 
   /// Whether the result of a layer can lie in the place of that before a layer which notes its choices.
@@ -151,7 +173,7 @@ class array_placer {
   /// Whether a layer can note its choices: it pools the result of a convolution with tiles, nothing but it needs that
   /// result, whose slope is 1 or 0, and pixels can be read in pairs.
   [[nodiscard]] bool may_note_choices(int which) const {
-    if (!request_.saves_memory || which < 1 || which + 1 >= table_.layers) return false;
+    if (!request_.saves_memory || share_ != nullptr || which < 1 || which + 1 >= table_.layers) return false;
     const step_layer &before = table_.layer[which - 1], &it = table_.layer[which];
     const bool has_slopes = it.below != activation::relu && it.below != activation::none;
     return it.kind == step_kind::maximum && covers_halves(it) && !has_slopes && before.takes_tiles;
@@ -204,12 +226,15 @@ class array_placer {
 
   const step_request& request_;
   step_table& table_;
+  net_share* share_;
   std::int64_t taken_ = 0;
   std::int64_t y_begin_[most_step_layers] = {}, y_end_[most_step_layers] = {};  ///< with their edges
 };
 
 }  // namespace
 
-std::int64_t place_arrays(const step_request& request, step_table& table) { return array_placer(request, table).run(); }
+std::int64_t place_arrays(const step_request& request, step_table& table, net_share* share) {
+  return array_placer(request, table, share).run();
+}
 
 }  // namespace prumo::nets

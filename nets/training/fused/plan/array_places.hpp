@@ -4,6 +4,7 @@
 /// \file
 /// The places of the arrays between the layers in an image's scratch memory.
 
+#include "net_share.hpp"
 #include "step_table.hpp"
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace prumo::nets {
 constexpr std::int64_t padded(std::int64_t elements) { return (elements + 3) / 4 * 4; }
 
 /// Chooses the layers that take tiles or windows, and gives each array its place. The table has the layers' shapes.
+/// \param share null if the team has the whole net
 /// \return the elements of an image
-std::int64_t place_arrays(const step_request& request, step_table& table);
+std::int64_t place_arrays(const step_request& request, step_table& table, net_share* share);
 
 }  // namespace prumo::nets

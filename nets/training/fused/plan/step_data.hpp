@@ -4,6 +4,7 @@
 /// \file
 /// The memory of a training on a device, as its kernels see it, and the rule by which gradients change weights.
 
+#include "net_share.hpp"
 #include "step_places.hpp"
 #include "step_table.hpp"
 #include "step_way.hpp"
@@ -36,6 +37,7 @@ struct step_data {
   std::int64_t first_step;  ///< of this launch, in the epoch
   std::int64_t steps;
   double momentum;
+  const net_share* share = nullptr;  ///< of a team of a cluster
 
   KOKKOS_FUNCTION std::int64_t images_of_step(std::int64_t step, std::int64_t batch) const {
     const std::int64_t left = images - step * batch;

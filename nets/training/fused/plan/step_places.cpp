@@ -72,7 +72,7 @@ int choose_update_slices(int tiles, std::int64_t batch) {
   return best;
 }
 
-step_places make_step_places(const step_table& table) {
+step_places make_step_places(const step_table& table, const net_share* share) {
   step_places result;
   result.copy_sources.assign(static_cast<std::size_t>(table.copies), -1);
   result.filter_parameters.resize(static_cast<std::size_t>(table.gradients));
@@ -82,7 +82,14 @@ step_places make_step_places(const step_table& table) {
     if (it.has_filter()) {
       add_filters(it, which, table.shape == step_shape::windows, result);
     } else if (it.forward_copy >= 0) {
-      for (int i = 0; i < it.weight_count(); ++i) copy(it.forward_copy + i, it.weights + i);
+      const int inputs = it.in_size();
+      const int apart = share == nullptr ? inputs : share->layer[which].weights_apart;
+      const int copies_apart = share == nullptr ? inputs : share->layer[which].copies_apart;
+      for (int output = 0; output < it.out_channels; ++output) {
+        for (int i = 0; i < inputs; ++i) {
+          copy(it.forward_copy + output * copies_apart + i, it.weights + output * apart + i);
+        }
+      }
       for (int i = 0; i < it.bias_count(); ++i) copy(it.bias_copy + i, it.bias + i);
     }
   }

@@ -4,6 +4,7 @@
 /// \file
 /// Where parameters lie in a step: lists that are made before the first step, so that no thread computes such places.
 
+#include "net_share.hpp"
 #include "step_table.hpp"
 #include "update_tiles.hpp"
 
@@ -31,7 +32,8 @@ struct step_places {
   std::vector<update_tile> update_tiles;
 };
 
-step_places make_step_places(const step_table& table);
+/// \param share of a team of a cluster; null: the team has the whole net
+step_places make_step_places(const step_table& table, const net_share* share = nullptr);
 
 /// step_places::update_tiles.
 std::vector<update_tile> make_update_tiles(const step_table& table);

@@ -37,6 +37,9 @@ class step_scratch {
   PRUMO_STEP_FUNCTION std::uint8_t* next_bytes() const { return at<std::uint8_t>(scratch_array::next_bytes); }
   PRUMO_STEP_FUNCTION C* copies() const { return at<C>(scratch_array::copies); }
   PRUMO_STEP_FUNCTION C* gradients() const { return at<C>(scratch_array::gradients); }
+  PRUMO_STEP_FUNCTION net_share& share() const { return *at<net_share>(scratch_array::share); }
+  /// [moments][copies], of a team that shares a net.
+  PRUMO_STEP_FUNCTION C* moments() const { return at<C>(scratch_array::moments); }
 
  private:
   PRUMO_STEP_FUNCTION static constexpr int partials_begin() { return (sizeof(step_table) + 31) / 32 * 32; }

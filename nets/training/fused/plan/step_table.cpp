@@ -2,6 +2,7 @@
 #include "step_table.hpp"
 
 #include "array_places.hpp"
+#include "net_share.hpp"
 #include "step_places.hpp"
 #include "update_tiles.hpp"
 #include "window_plan.hpp"
@@ -10,27 +11,47 @@
 #include <climits>
 
 #include <algorithm>
+#include <utility>
 
 namespace prumo::nets {
 namespace {
 
 class table_maker {
  public:
-  table_maker(const step_request& request, step_table& table) : request_(request), table_(table) {}
+  /// \param share of a team of a cluster; null: the team has the whole net
+  table_maker(const step_request& request, step_table& table, net_share* share = nullptr)
+      : request_(request), table_(table), share_(share) {}
 
   std::string run() {
     if (std::string reason = read_layers(); !reason.empty()) return reason;
     choose_losses();
-    place();
+    if (share_ == nullptr) {
+      place();
+    } else if (std::string reason = place_share(); !reason.empty()) {
+      return reason;
+    }
     place_gradients();
     return choose_images();
   }
 
  private:
   void place() {
-    taken_ = place_arrays(request_, table_);
+    taken_ = place_arrays(request_, table_, share_);
     copies_ = 0;
     place_copies();
+  }
+
+  /// All teams have their arrays at the places of the first one, whose share is the largest.
+  std::string place_share() {
+    if (std::string reason = choose_shares(table_, *share_); !reason.empty()) return reason;
+    table_.shape = step_shape::share;
+    const int team = std::exchange(share_->team, 0);
+    const step_table whole = table_;
+    take_share(whole, table_, *share_);
+    place();
+    share_->team = team;
+    take_share(whole, table_, *share_);
+    return {};
   }
 
   /// The layers without their places.
@@ -63,6 +84,7 @@ class table_maker {
                             [&](const pooling& it) { read(it, to); }, [&](const dense& it) { read(it, to); },
                             [](const softmax&) {}},
                  layers[i]);
+      set_grids(to);
       if (!facts.parameters.empty()) to.weights = static_cast<int>(request_.offsets[parameter]);
       if (facts.parameters.size() > 1) to.bias = static_cast<int>(request_.offsets[parameter + 1]);
       parameter += facts.parameters.size();
@@ -84,9 +106,6 @@ class table_maker {
     to.out_channels = static_cast<int>(facts.output.channels);
     to.out_height = static_cast<int>(facts.output.height);
     to.out_width = static_cast<int>(facts.output.width);
-    to.x_items = item_grid(to.in_channels, to.in_height, to.in_width);
-    to.y_items = item_grid(to.out_channels, to.out_height, to.out_width);
-    to.y_places = item_grid(1, to.out_height, to.out_width);
   }
 
   static void set_windows(extent2 filter, extent2 stride, extent2 padding, step_layer& to) {
@@ -99,10 +118,6 @@ class table_maker {
     to.taps = prumo::detail::index_divider(to.filter_size());
     to.tap_columns = prumo::detail::index_divider(to.filter_width);
     to.owns_windows = filter.height <= stride.height && filter.width <= stride.width;
-    const int areas_down = (to.in_height + to.row_padding - 1) / to.row_stride + 1;
-    const int areas_across = (to.in_width + to.column_padding - 1) / to.column_stride + 1;
-    to.window_areas = item_grid(to.in_channels, areas_down, areas_across);
-    to.window_rows = item_grid(to.in_channels, to.in_height, areas_across);
     to.window_strides = prumo::detail::index_divider(to.row_stride);
   }
 
@@ -143,6 +158,13 @@ class table_maker {
       it.has_packs = is_dense && it.in_size() % 4 == 0 && it.weights % 4 == 0 && it.x.begin % 4 == 0;
       const bool takes_windows = table_.shape == step_shape::windows;
       if (it.weights < 0) continue;
+      if (is_dense && share_ != nullptr) {
+        // Lanes that have a few weights of several outputs then read from different banks of a device's memory.
+        share_->layer[i].copies_apart = copies_apart(static_cast<int>(padded(it.in_size())));
+        it.forward_copy = take_copy(std::int64_t{it.out_channels} * share_->layer[i].copies_apart);
+        if (it.bias >= 0) it.bias_copy = take_copy(it.bias_count());
+        continue;
+      }
       const bool has_copies = it.weight_count() <= request_.most_dense_copies && table_.shape != step_shape::staged;
       if (is_dense && !takes_windows && !has_copies) continue;
       if (takes_windows && !is_dense) {
@@ -193,7 +215,9 @@ class table_maker {
     };
     std::int64_t of_shape = 0;  // room that a shape takes beside its images
     const auto room = [&] {
-      return request_.scratch_bytes / request_.element_bytes - copies_ - padded(table_.gradients) - of_shape;
+      const std::int64_t bytes =
+          request_.scratch_bytes - (share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)} + 32);
+      return bytes / request_.element_bytes - copies_ * (1 + moments()) - padded(table_.gradients) - of_shape;
     };
     const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
     const auto most_images = [&] {
@@ -212,7 +236,7 @@ class table_maker {
         of_shape = stage_images(of_a_group) * bytes_of_stage_image / request_.element_bytes;
       }
     }
-    if (table_.shape == step_shape::few_images && request_.wants_edges) {
+    if ((table_.shape == step_shape::few_images || share_ != nullptr) && request_.wants_edges) {
       constexpr std::int64_t bytes_of_columns = std::int64_t{column_sums} * step_threads * sizeof(float);
       const std::int64_t more = std::max<std::int64_t>(0, bytes_of_columns - table_.partial_bytes);
       table_.partial_bytes += more;
@@ -238,8 +262,8 @@ class table_maker {
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
       if (!it.takes_tiles) continue;
-      it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels);
-      it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels);
+      it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels, it.filter_width);
+      it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels, it.filter_width);
       it.forward.run = run_of(it.forward, it.x.plane, it.in_channels);
       it.backward.run = run_of(it.backward, it.dy.plane, it.out_channels);
       if (it.takes_columns) {
@@ -248,6 +272,9 @@ class table_maker {
       }
       const int across = has_many() ? (it.out_width - 1) / tile_rows + 1 : it.out_width;
       it.gradient_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, across);
+      if (share_ != nullptr) {
+        share_->layer[i].gradient_tasks = plan_gradient_tasks(it, request_.element_bytes);
+      }
     }
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
     // Beside wide tiles, those of filters are short.
@@ -288,8 +315,10 @@ class table_maker {
                                                 images * of_int,
                                                 table_.bytes_ahead,
                                                 table_.copies * element,
-                                                table_.gradients * element,
-                                                table_.images_at_once * table_.image_elements * element};
+                                                share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)},
+                                                table_.copies * moments() * element,
+                                                table_.images_at_once * table_.image_elements * element,
+                                                table_.gradients * element};
     std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
       table_.scratch_begin[i] = static_cast<int>(taken);
@@ -300,9 +329,19 @@ class table_maker {
 
   /// Tiles of six or four maps if there are enough for the threads of a team. Otherwise tiles of two. Several lanes
   /// share a tile while threads are left. Teams with few images do without tiles of six, and share those of two alone.
-  [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels) const {
+  [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels, int side) const {
     const int groups = (height - 1) / tile_rows + 1;
     step_tiles result;
+    if (share_ != nullptr) {
+      result.maps = lane_tile_maps;
+      result.grid = item_grid((maps + lane_tile_maps - 1) / lane_tile_maps, groups, width);
+      while (result.part_shift < most_tile_lanes_shift &&
+             result.grid.of_an_image << (result.part_shift + 1) <= step_threads &&
+             2 << result.part_shift <= summed_channels * side) {
+        ++result.part_shift;
+      }
+      return result;
+    }
     for (const int of_a_tile : {6, 4, 2}) {
       if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many()))) continue;
       result.maps = of_a_tile;
@@ -331,6 +370,9 @@ class table_maker {
     return 1;
   }
 
+  /// Moments that lie in scratch memory beside the copies.
+  [[nodiscard]] std::int64_t moments() const { return share_ == nullptr ? 0 : share_->moments; }
+
   [[nodiscard]] bool has_many() const { return has_large_tiles(table_.shape); }
   [[nodiscard]] bool is_staged() const { return table_.shape == step_shape::staged; }
 
@@ -340,6 +382,7 @@ class table_maker {
 
   const step_request& request_;
   step_table& table_;
+  net_share* share_;
   std::int64_t taken_ = 0;  ///< elements of an image's scratch memory
   std::int64_t copies_ = 0;
 };
@@ -351,8 +394,26 @@ std::size_t scratch_bytes_of_update(std::int64_t element_bytes) {
   return (sizeof(step_table) + 31) / 32 * 32 + static_cast<std::size_t>(elements * element_bytes);
 }
 
+void set_grids(step_layer& it) {
+  it.x_items = item_grid(it.in_channels, it.in_height, it.in_width);
+  it.y_items = item_grid(it.out_channels, it.out_height, it.out_width);
+  it.y_places = item_grid(1, it.out_height, it.out_width);
+  const int areas_down = (it.in_height + it.row_padding - 1) / it.row_stride + 1;
+  const int areas_across = (it.in_width + it.column_padding - 1) / it.column_stride + 1;
+  it.window_areas = item_grid(it.in_channels, areas_down, areas_across);
+  it.window_rows = item_grid(it.in_channels, it.in_height, areas_across);
+}
+
 std::string make_step_table(const step_request& request, step_table& table) {
   return table_maker(request, table).run();
+}
+
+std::string make_shared_table(const step_request& request, step_table& table, net_share& share) {
+  constexpr int of_adam = 2, of_momentum = 1;
+  share.moments = request.options.optimizer == optimizer::adam       ? of_adam
+                  : request.options.optimizer == optimizer::momentum ? of_momentum
+                                                                     : 0;
+  return table_maker(request, table, &share).run();
 }
 
 }  // namespace prumo::nets

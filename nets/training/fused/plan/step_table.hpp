@@ -39,6 +39,9 @@ struct step_planes {
 /// The rows of a tile of convolution_tiles.hpp.
 inline constexpr int tile_rows = 5;
 
+/// The maps of a tile of lane_tiles.hpp, and the most lanes that share it: 2^shift.
+inline constexpr int lane_tile_maps = 2, most_tile_lanes_shift = 4;
+
 /// The rows of dy for which column_tiles.hpp makes dx.
 inline constexpr int least_column_rows = 8, most_column_rows = 10;
 
@@ -135,7 +138,9 @@ enum class step_shape : int {
   /// (step_stages.hpp).
   staged,
   /// window_image.hpp
-  windows
+  windows,
+  /// The teams of a cluster share the net (net_share.hpp).
+  share
 };
 
 /// Whether the functions of a shape are those for many images at once.
@@ -158,10 +163,12 @@ enum class scratch_array : int {
   next_labels,
   next_bytes,
   copies,
-  gradients,
-  memory
+  share,
+  moments,
+  memory,
+  gradients  ///< behind all that teams of a cluster have at the same place
 };
-inline constexpr int scratch_arrays = static_cast<int>(scratch_array::memory) + 1;
+inline constexpr int scratch_arrays = static_cast<int>(scratch_array::gradients) + 1;
 
 /// A training step of a net. Counts are elements of the type in which the net is computed.
 struct step_table {
@@ -247,6 +254,9 @@ struct step_request {
 
 /// The bytes of scratch memory that changing the weights takes: the table and partial sums.
 std::size_t scratch_bytes_of_update(std::int64_t element_bytes);
+
+/// The grids of a layer, from its extents.
+void set_grids(step_layer& it);
 
 /// Fills the table.
 /// \return why the net cannot be trained in scratch memory, in words that follow the name of a way; empty if it can
