@@ -82,7 +82,8 @@ std::string named_values(const json& object) {
   for (const auto& [name, value] : object.items()) {
     const std::string shown =
         value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, json::error_handler_t::replace);
-    text += (text.empty() ? "" : " ") + name + '=' + shown;
+    if (!text.empty()) text += ' ';
+    text.append(name).append("=").append(shown);
   }
   return text;
 }

@@ -6,8 +6,7 @@
 /// table of its own, of its share of the layers, and goes through it as if that were the whole net. Numbers that other
 /// teams need are sent to them; all arrays lie at the same place in each team.
 ///
-/// - The channels of a convolution, and of the pooling behind it, are shared. The convolution behind these gathers its
-/// x
+/// - The channels of a convolution, and of the pooling behind it, are shared. The convolution behind these gathers x
 ///   from all teams. On the way back, each team sends its part of the sum dx to those that have the channels.
 /// - A dense layer behind a shared layer has a share of the inputs: those that the team has made. All teams send their
 ///   parts of the sums y to all others.
