@@ -41,7 +41,7 @@ description small_net() {
            dense{12, true, activation::tanh}, dense{5}}};
 }
 
-/// One of whose dense layers has more weights than a device's team copies, so that a cluster shares the net.
+/// One whose dense layers have shares of inputs and of outputs where a cluster shares the net.
 description wide_net() {
   return {"wide",
           {1, 14, 12},

@@ -11,15 +11,6 @@ constexpr int most_whole_weights = 2048;
 
 }  // namespace
 
-bool gains_by_sharing(const step_table& table) {
-  if (table.shape == step_shape::windows) return false;
-  for (int i = 0; i < table.layers; ++i) {
-    const step_layer& it = table.layer[i];
-    if (it.kind == step_kind::dense && it.forward_copy < 0) return true;
-  }
-  return false;
-}
-
 std::string choose_shares(const step_table& table, net_share& share) {
   bool shares_y = false, shares_weights = false;  // of the layer before; of any dense layer
   for (int i = 0; i < table.layers; ++i) {

@@ -62,9 +62,6 @@ struct net_share {
   layer_share layer[most_step_layers];
 };
 
-/// Whether steps of single images take less time if teams share a net for which one team has this table.
-bool gains_by_sharing(const step_table& table);
-
 /// Chooses how a net is shared, whose layers the table has.
 /// \return why it is not, in words that follow the name of a way; empty if it is
 std::string choose_shares(const step_table& table, net_share& share);
