@@ -80,13 +80,13 @@ bool is_measured_for_onednn(const gemm_problem<T>& problem) {
 }
 
 /// Whether oneDNN, where it is linked, is faster still. A call of oneDNN takes microseconds. Where C is small, it does
-/// not cut sums into parts for its threads. If C has few rows, B comes from memory and is not copied, the kernel for
-/// direct products reads it faster, and the one for up to six columns reads A faster. Short sums, too, are written
-/// faster by us.
+/// not cut sums into parts for its threads. Few rows of C and a B that comes from memory and is not copied: the kernel
+/// for direct products reads it faster, for very few rows from the caches, too. The one for up to six columns reads A
+/// faster, and short sums are written faster by us.
 template <class T>
 bool is_direct_for_onednn(const gemm_problem<T>& given) {
   constexpr std::int64_t short_sum = 64, long_sum = 1024, few_columns = 6, few_rows = 24, few_rows_of_long_sums = 48;
-  constexpr std::int64_t few_products = std::int64_t{1} << 20, few_entries = 4096;
+  constexpr std::int64_t fewest_rows = 6, few_products = std::int64_t{1} << 20, few_entries = 4096;
   if (!is_measured_for_onednn(given)) return false;
   if (given.k <= short_sum || given.m * given.n * given.k < few_products) return false;
   if (given.k >= long_sum && given.m * given.n <= few_entries) return false;
@@ -96,7 +96,7 @@ bool is_direct_for_onednn(const gemm_problem<T>& given) {
   const bool reads_b_once = problem.m <= (problem.k >= long_sum ? few_rows_of_long_sums : few_rows) &&
                             problem.n >= 4 * problem.m && problem.b.column_stride == 1 &&
                             problem.b.row_stride % colliding_rows != 0;
-  return !reads_b_once || problem.k * problem.n <= far_elements;
+  return !reads_b_once || (problem.m > fewest_rows && problem.k * problem.n <= far_elements);
 }
 
 /// Whether the kernel for direct products is faster than libraries that know AVX-512, too, for sums that are not quite

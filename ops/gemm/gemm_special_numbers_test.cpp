@@ -59,6 +59,43 @@ TYPED_TEST(gemm_special_numbers, what_is_not_finite_stays_in_its_row_and_its_col
   }
 }
 
+/// The vectors at the ends of long rows overlap those before them.
+TYPED_TEST(gemm_special_numbers, in_long_rows_and_few_columns) {
+  using T = TypeParam;
+  using limits = std::numeric_limits<compute_t<T>>;
+  constexpr std::size_t m = 70, row = 68;
+  for (const auto& [n, k] :
+       {std::pair<std::size_t, std::size_t>{1, 605}, {2, 37}, {3, 187}, {5, 1700}, {9, 203}, {14, 300}}) {
+    for (const placing how : {placing::right, placing::padded_right, placing::left}) {
+      const auto a = place<T>(m, k, placing::right);
+      const auto b = place<T>(k, n, how);
+      for (const bool is_in_b : {false, true}) {
+        set_uniform(a, 1);
+        set_uniform(b, 2);
+        const T stored = static_cast<T>(limits::infinity());
+        for (const std::size_t p : {std::size_t{0}, k - 1}) {
+          if (is_in_b) {
+            Kokkos::deep_copy(this->ctx.instance(), Kokkos::subview(b, p, n - 1), stored);
+          } else {
+            Kokkos::deep_copy(this->ctx.instance(), Kokkos::subview(a, row, p), stored);
+          }
+        }
+        for (const std::string_view implementation : this->implementations) {
+          const auto c = place<T>(m, n, placing::right);
+          if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+          const auto result = tests::host_copy(c);
+          for (std::size_t i = 0; i < m; ++i) {
+            for (std::size_t j = 0; j < n; ++j) {
+              ASSERT_EQ(!std::isfinite(value(result(i, j))), is_in_b ? j == n - 1 : i == row)
+                  << implementation << " n = " << n << ", k = " << k << " at " << i << ", " << j;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 /// Some kernels for 16-bit numbers load what follows a row: here another row, another matrix, or a gap.
 TYPED_TEST(gemm_special_numbers, behind_rows_in_a_batch) {
   using T = TypeParam;

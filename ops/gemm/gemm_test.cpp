@@ -137,6 +137,36 @@ TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
   }
 }
 
+/// Long rows times as many columns as registers hold sums of: with and without rests of rows, columns and vectors; sums
+/// in parts, of which each block computes one or all, and whose last one is shorter than a vector; columns of B in rows
+/// with gaps and without, and one behind the other.
+TYPED_TEST(gemm_typed, long_rows_and_few_columns) {
+  using T = TypeParam;
+  struct extents {
+    std::size_t m, n, k;
+  };
+  for (const auto& [m, n, k] :
+       {extents{67, 2, 129}, {79, 3, 84},   {66, 4, 100},  {131, 5, 77},  {64, 6, 1500},   {200, 7, 65},
+        {65, 8, 161},        {69, 9, 200},  {75, 10, 230}, {64, 11, 415}, {70, 12, 1234},  {65, 13, 701},
+        {66, 14, 300},       {64, 5, 9101}, {4, 3, 30000}, {9, 4, 2000},  {15, 14, 21313}, {64, 14, 9101},
+        {1030, 2, 40},       {21, 1, 600},  {7, 1, 5003},  {9, 1, 33000}}) {
+    const auto a = place<T>(m, k, placing::right);
+    set_uniform(a, 1);
+    for (const placing pb : {placing::right, placing::padded_right, placing::left, placing::strided}) {
+      const auto b = place<T>(k, n, pb);
+      set_uniform(b, 2);
+      for (const std::string_view implementation : this->implementations) {
+        const auto c = place<T>(m, n, placing::right);
+        if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+        expect_product<T>(false, false, 1, a, b, 0, 0, c,
+                          std::string(implementation) + " m = " + std::to_string(m) + ", n = " + std::to_string(n) +
+                              ", k = " + std::to_string(k));
+        if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 /// Rows of B that are read as far as possible in one go, by more than one tile of rows of C; rows that are about a
 /// multiple of 1 KiB apart, by few rows and by several.
 TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
@@ -207,7 +237,7 @@ TYPED_TEST(gemm_typed, empty_extents) {
 TYPED_TEST(gemm_typed, batches) {
   using T = TypeParam;
   constexpr std::size_t batch = 5;
-  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{17, 19, 6}, {7, 11, 1100}, {3, 200, 40}}) {
+  for (const auto& [m, n, k] : {std::array<std::size_t, 3>{17, 19, 6}, {7, 11, 1100}, {3, 200, 40}, {65, 5, 70}}) {
     const Kokkos::View<T***, Kokkos::LayoutRight, space> a("a", batch, m, k);
     const Kokkos::View<T***, Kokkos::LayoutLeft, space> left("left", batch, k, n);
     const Kokkos::View<T***, Kokkos::LayoutRight, space> right("right", batch, k, n);

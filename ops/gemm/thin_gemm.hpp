@@ -37,22 +37,17 @@ bool has_short_sums(const gemm_problem<T>& problem) {
 
 /// Whether C has so few columns that rows of A, which lie in memory, are best multiplied by each of them. The more
 /// columns there are, the longer the sums must be, or the time goes into adding up the lanes of vectors. Columns of B
-/// with gaps are copied, which is little work beside many rows only.
+/// with gaps are copied, which is little work beside many rows, or if they stay in a nearest cache.
 template <class T>
 bool multiplies_few_columns(const gemm_problem<T>& problem) {
-  constexpr std::int64_t most = 6, products_of_a_column = 12, many_rows = 64;
+  constexpr std::int64_t few = 6, most = 14, products_of_a_column = 12, many_rows = 64, near_elements = 8192;
   if (problem.a.column_stride != 1 || problem.k == 1) return false;
   if (problem.n == 1) return true;
-  if (problem.b.row_stride != 1 && problem.m < many_rows) {
-    // Few columns that fit into a nearest cache can be copied for a few rows, too.
-    constexpr std::int64_t few = 4, rows_of_a_column = 4, near_elements = 4096;
-    if (problem.n > few || problem.m < rows_of_a_column * problem.n || problem.n * problem.k > near_elements)
-      return false;
-  }
-  if (problem.n <= most) return problem.k >= products_of_a_column * problem.n;
-  constexpr std::int64_t lanes = simd_bytes / sizeof(T), products_of_empty_lanes = 128, longest = 8192;
-  return lanes == 16 && problem.n <= 2 * most && problem.k <= longest &&
-         problem.k * (lanes - problem.n) >= products_of_empty_lanes * problem.n;
+  const bool is_copied_for_few_rows = problem.b.row_stride != 1 && problem.m < many_rows;
+  if (is_copied_for_few_rows && (problem.m < 2 * problem.n || problem.n * problem.k > near_elements)) return false;
+  if (problem.n <= few) return problem.k >= products_of_a_column * problem.n;
+  constexpr std::int64_t lanes = simd_bytes / sizeof(T), products_of_empty_lanes = 40;
+  return lanes == 16 && problem.n <= most && problem.k * (lanes - problem.n) >= products_of_empty_lanes * problem.n;
 }
 
 /// The same of 16-bit numbers. Columns of B are widened first, which is little work beside many rows only. They are

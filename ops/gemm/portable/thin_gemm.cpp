@@ -58,27 +58,16 @@ template <class Exec, class T>
 void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem, const host_work& work) {
   using C = compute_t<T>;
   static const std::string label = "prumo::gemm::rows";
-  const std::int64_t parts = thin_rows_kernel<T, true>::parts_of(problem);
-  const bool copies = !std::is_same_v<T, C> || problem.b.row_stride != 1;
-  const std::int64_t columns = problem.batch * problem.n;
-  const std::int64_t kept = copies ? columns * problem.k : 0;
-  const std::int64_t elements = kept + (parts > 1 ? columns * parts * problem.m : 0);
-  C* const memory =
-      elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;
-  thin_columns<C> b{memory, problem.k, problem.n * problem.k};
-  if (copies) {
-    static const std::string copy_label = "prumo::gemm::operand";
-    launch_blocks(ctx.instance(), copy_label, thin_columns_kernel<T>{problem, memory}, work_of<T>(kept, 1));
-  } else if constexpr (std::is_same_v<T, C>) {
-    b = {problem.b.data, problem.b.column_stride, problem.b.batch_stride};
-  }
-  C* const partial = parts > 1 ? memory + kept : nullptr;
-  if (problem.a.column_stride == 1 || problem.k == 1) {
-    launch_blocks(ctx.instance(), label, thin_rows_kernel<T, true>(problem, b, partial), work);
-  } else {
-    launch_blocks(ctx.instance(), label, thin_rows_kernel<T, false>(problem, b, partial), work);
-  }
-  add_parts(ctx.instance(), problem, parts, partial);
+  const auto run = [&]<bool Contiguous>(std::bool_constant<Contiguous>) {
+    thin_rows_kernel<T, Contiguous> kernel(problem, prumo::detail::threads_for(ctx.instance(), work));
+    const std::int64_t elements = kernel.workspace_elements();
+    C* const partial =
+        elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;
+    kernel.set_workspace(partial);
+    launch_blocks(ctx.instance(), label, kernel, work);
+    add_parts(ctx.instance(), problem, kernel.parts(), partial);
+  };
+  problem.a.column_stride == 1 || problem.k == 1 ? run(std::true_type()) : run(std::false_type());
 }
 
 }  // namespace

@@ -11,8 +11,13 @@
 #include "gemm_entries.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/line_square.hpp>
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/word.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -42,43 +47,94 @@ struct thin_share {
   }
 };
 
-/// B in the compute type, each column without gaps.
+/// A few columns of B in the compute type, in vectors: those of a column are `vector_step` elements apart.
 template <class C>
 struct thin_columns {
-  const C* data = nullptr;
-  std::int64_t column_stride = 0;
-  std::int64_t batch_stride = 0;
+  C* data;
+  std::int64_t column_step, vector_step;
 
-  const C* column(const thin_share& share) const {
-    return data + share.batch * batch_stride + share.column * column_stride;
+  static constexpr int lanes = simd<C>::lanes;
+  C* at(std::int64_t column, std::int64_t row) const {
+    return data + column * column_step + row / lanes * vector_step + row % lanes;
   }
 };
 
-/// Copies B to columns without gaps in the compute type.
+/// Copies some rows of a few columns of B to such columns. The rows behind, `rows_there` of them with those that are
+/// copied, are in memory, too.
 template <class T>
-struct thin_columns_kernel {
-  gemm_problem<T> problem;
-  compute_t<T>* to;
+class thin_columns_copy {
+  using C = compute_t<T>;
+  using word = prumo::detail::word_of<C>;
+  using square = prumo::detail::vector_square<word>;
+  static_assert(thin_columns<C>::lanes % square::length == 0);
 
-  static constexpr std::int64_t block_elements = 4096;
-  std::int64_t parts() const { return thin_blocks_of(problem.k, block_elements); }
-  std::int64_t blocks() const { return problem.batch * problem.n * parts(); }
+ public:
+  thin_columns_copy(std::int64_t columns, const thin_columns<C>& to) : columns_(columns), to_(to) {}
 
-  void operator()(std::int64_t block) const {
-    const auto share = thin_share::of(block, problem.n, parts(), 1);
-    const std::int64_t begin = share.part * block_elements;
-    const std::int64_t count = std::min(problem.k - begin, block_elements);
-    const std::int64_t stride = problem.b.row_stride;
-    const T* const from =
-        problem.b.data + share.batch * problem.b.batch_stride + share.column * problem.b.column_stride + begin * stride;
-    compute_t<T>* const target = to + (share.batch * problem.n + share.column) * problem.k + begin;
-    if (stride == 1) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) target[j] = static_cast<compute_t<T>>(from[j]);
-    } else {
-      for (std::int64_t j = 0; j < count; ++j) target[j] = static_cast<compute_t<T>>(from[j * stride]);
+  void operator()(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
+                  [[maybe_unused]] std::int64_t rows_there) const {
+    if constexpr (!std::is_same_v<T, C>) {
+      // Numbers are widened in their order, and as many rows at once as a few vectors of a column have.
+      constexpr std::int64_t at_once = 1024, unit = thin_columns<C>::lanes;
+      C widened[at_once + square::side] = {};  // squares of fewer columns read on
+      if (column_stride == 1 && columns_ * unit <= at_once) {
+        const std::int64_t most = at_once / columns_ / unit * unit;
+        const bool has_gaps = row_stride != columns_;
+        for (std::int64_t p = 0; p < rows; p += most) {
+          const std::int64_t here = std::min(most, rows - p), run = has_gaps ? columns_ : here * columns_;
+          for (std::int64_t i = 0; i < (has_gaps ? here : 1); ++i) {
+            prumo::detail::widen(from + (p + i) * row_stride, widened + i * columns_, run);
+          }
+          turn(widened, columns_, p, here, here + 1);
+        }
+        return;
+      }
+    } else if (column_stride == 1 && columns_ > 1) {
+      return turn(from, row_stride, 0, rows, rows_there);
+    }
+    for (std::int64_t j = 0; j < columns_; ++j) copy(from + j * column_stride, row_stride, j, 0, rows);
+  }
+
+ private:
+  /// Rows that lie in memory become those from `first` on, in squares. The last one ends with the last column. If there
+  /// are fewer columns, squares read on in the row behind.
+  void turn(const C* from, std::int64_t row_stride, std::int64_t first, std::int64_t rows,
+            std::int64_t rows_there) const {
+    const std::int64_t side = std::min<std::int64_t>(square::side, columns_);
+    for (std::int64_t column = 0; column < columns_; column += side) {
+      const std::int64_t j = std::min(column, columns_ - side);
+      const std::int64_t end = side < square::side ? std::min(rows, rows_there - 1) : rows;
+      std::int64_t p = 0;
+      for (; p + square::length <= end; p += square::length) {
+        const auto* const corner = reinterpret_cast<const word*>(from + p * row_stride + j);
+        auto* const turned = reinterpret_cast<word*>(to_.at(j, first + p));
+        if (side == square::side) {
+          square::transpose_rows(corner, row_stride, turned, to_.column_step);
+        } else if (side == 3) {
+          square::template transpose_rows<3>(corner, row_stride, turned, to_.column_step);
+        } else {
+          square::template transpose_rows<2>(corner, row_stride, turned, to_.column_step);
+        }
+      }
+      for (std::int64_t i = j; i < j + side; ++i) copy(from + p * row_stride + i, row_stride, i, first + p, rows - p);
     }
   }
+
+  /// A part of a column becomes that from row `first` on.
+  template <class From>
+  void copy(const From* from, std::int64_t row_stride, std::int64_t column, std::int64_t first,
+            std::int64_t rows) const {
+    constexpr std::int64_t lanes = thin_columns<C>::lanes;
+    for (std::int64_t p = 0; p < rows;) {
+      const std::int64_t here = std::min(rows - p, lanes - (first + p) % lanes);
+      C* const to = to_.at(column, first + p);
+      for (std::int64_t i = 0; i < here; ++i) to[i] = static_cast<C>(from[(p + i) * row_stride]);
+      p += here;
+    }
+  }
+
+  std::int64_t columns_;
+  thin_columns<C> to_;
 };
 
 /// What several parts of the length k give each, in a column of m sums for each of them. One part only: C itself.

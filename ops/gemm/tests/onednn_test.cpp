@@ -198,7 +198,10 @@ TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
   EXPECT_EQ(name(5000, 7, 500), faster);
   EXPECT_EQ(name(5000, 6, 500), "portable");   // a thin product
   EXPECT_EQ(name(20, 5000, 300), "portable");  // B is read once
-  EXPECT_EQ(name(20, 5120, 300), faster);      // rows of B are copied
+  EXPECT_EQ(name(20, 2000, 300), faster);      // from a cache
+  EXPECT_EQ(name(6, 2001, 300), "portable");
+  EXPECT_EQ(name(7, 2001, 300), faster);
+  EXPECT_EQ(name(20, 5120, 300), faster);  // rows of B are copied
   EXPECT_EQ(name(25, 5000, 300), faster);
   EXPECT_EQ(name(40, 5000, 1100), "portable");
   EXPECT_EQ(name(49, 5000, 1100), faster);

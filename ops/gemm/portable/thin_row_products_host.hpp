@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Products of a few rows, which lie in memory, and a few columns: sums in registers, for the kernel of
+/// thin_rows_host.hpp.
+
+#include "thin_gemm_host.hpp"
+#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/register_tile.hpp>
+#include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/lanes.hpp>
+
+#include <algorithm>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The sum of the lanes of each of as many vectors as a vector has lanes. The lanes of a vector are added in pairs of
+/// neighbours, and so are their sums.
+template <class T>
+[[gnu::always_inline]] inline simd<T> lane_sums(const simd<T>* vectors) {
+  constexpr int lanes = simd<T>::lanes;
+  simd<T> pairs[lanes / 2];
+  for (int i = 0; i < lanes / 2; ++i) {
+    pairs[i] = every_second_lane<0>(vectors[2 * i], vectors[2 * i + 1]) +
+               every_second_lane<1>(vectors[2 * i], vectors[2 * i + 1]);
+  }
+  for (int count = lanes / 2; count > 1; count /= 2) {
+    for (int i = 0; i < count / 2; ++i) {
+      pairs[i] =
+          every_second_lane<0>(pairs[2 * i], pairs[2 * i + 1]) + every_second_lane<1>(pairs[2 * i], pairs[2 * i + 1]);
+    }
+  }
+  return pairs[0];
+}
+
+/// The elements of a row behind its last whole vector: a vector that ends where the row ends, and in which elements of
+/// the vector before are cleared. Infinity times zero is NaN, so both factors are cleared.
+template <class T>
+class row_end {
+  using C = compute_t<T>;
+  using vector = simd<C>;
+
+ public:
+  /// \param count elements of the row, as many as a vector has or more
+  explicit row_end(std::int64_t count) : begin_(count - vector::lanes), kept_(kept_lanes(count)) {}
+
+  vector of_elements(const T* row) const {
+    return prumo::select(kept_, prumo::detail::load_vector(row + begin_), vector(C(0)));
+  }
+  vector of_numbers(const C* numbers) const {
+    return prumo::select(kept_, vector::load(numbers + begin_), vector(C(0)));
+  }
+
+ private:
+  static simd_mask<C> kept_lanes(std::int64_t count) {
+    C kept[vector::lanes];
+    for (int lane = 0; lane < vector::lanes; ++lane) {
+      kept[lane] = lane < vector::lanes - count % vector::lanes ? C(0) : C(1);
+    }
+    return vector::load(kept) != vector(C(0));
+  }
+
+  std::int64_t begin_;
+  simd_mask<C> kept_;
+};
+
+/// Rows of a block of A times columns of B.
+template <class T, bool Contiguous>
+class thin_row_products {
+  using C = compute_t<T>;
+  using vector = simd<C>;
+
+ public:
+  static constexpr std::int64_t most_rows = 512;  ///< of a block
+  /// Columns that are multiplied at once, so that A is read once for all of them: for more, there are not enough
+  /// registers.
+  static constexpr int most_columns = simd_has_many_registers ? 14 : 6;
+  static constexpr std::int64_t columns_at_once(std::int64_t left) {
+    return thin_blocks_of(left, thin_blocks_of(left, most_columns));
+  }
+  /// With room for a tile of which only the first row is there.
+  static constexpr std::int64_t row_of_sums = most_rows + 32;
+  /// Rows that are multiplied side by side, with a vector of sums for each column. Beside the sums, registers hold a
+  /// vector of each row or one of each column, whichever are fewer, and another one.
+  static constexpr std::int64_t rows_beside(std::int64_t columns) {
+    constexpr std::int64_t all = simd_has_many_registers ? 31 : 15, most = simd_has_many_registers ? 12 : 6;
+    std::int64_t rows = std::min(all / (columns + 1), most);
+    while ((rows + 1) * columns + std::min(rows + 1, columns) <= all && rows < most) ++rows;
+    return rows;
+  }
+  /// Long rows times a single column.
+  static constexpr int high_rows = simd_has_many_registers ? 8 : 4;
+
+  /// Rows of A in a block, and columns of B: one as it lies in memory, or several whose vectors alternate. So they are
+  /// read in their order, and do not meet in the same sets of a cache.
+  struct operands {
+    const T* a;
+    const C* b;
+    std::int64_t row_stride, column_stride;  ///< of A
+    std::int64_t rows, length;
+    std::int64_t ahead = 0;  ///< from what is read to what is prefetched
+  };
+
+  /// The sums, or what is added to them. Those of each column are `row_of_sums` behind those of the one before.
+  static void multiply(const operands& at, std::int64_t columns, bool adds, C* sums) {
+    with_columns<most_columns>(
+        columns, [&]<int Columns>() { adds ? multiply<Columns, true>(at, sums) : multiply<Columns, false>(at, sums); });
+  }
+
+ private:
+  /// The partial sums of a long row that is multiplied alone.
+  static constexpr int in_registers = prumo::detail::reduction_lanes<C>;
+  static constexpr int registers = in_registers / vector::lanes;
+  /// A single column: shorter rows are multiplied as many side by side as a vector has lanes. So more of them come from
+  /// memory at the same time, which 16-bit numbers need up to a greater length. From the second length on, rows may be
+  /// multiplied in a few vectors of each, so that processors see runs.
+  static constexpr std::int64_t long_row = sizeof(T) == 2 ? 8192 : 512, longer_row = 512;
+
+  /// Calls function<Columns>() for the number of columns.
+  template <int Columns, class Function>
+  static void with_columns(std::int64_t columns, const Function& function) {
+    if (columns == Columns) return function.template operator()<Columns>();
+    if constexpr (Columns > 1) with_columns<Columns - 1>(columns, function);
+  }
+
+  template <int Columns, bool Adds>
+  static void multiply(const operands& at, C* sums) {
+    std::int64_t i = 0;
+    if constexpr (Contiguous) {
+      if (at.length >= vector::lanes) {
+        const row_end<T> end(at.length);
+        if constexpr (Columns > 1) {
+          constexpr int beside = static_cast<int>(rows_beside(Columns));
+          for (; i < at.rows; i += beside) multiply_side_by_side<beside, Columns, 1, Adds>(at, i, end, sums + i);
+        } else {
+          constexpr int beside = vector::lanes, few = high_rows / 2;
+          const bool fills_up = at.length < in_registers;
+          if (at.length < long_row) {
+            for (; i + beside <= at.rows || (fills_up && i < at.rows); i += beside) {
+              multiply_side_by_side<beside, 1, 1, Adds>(at, i, end, sums + i);
+            }
+          }
+          if (at.length >= longer_row) {
+            for (; i + high_rows <= at.rows; i += high_rows) {
+              multiply_side_by_side<high_rows, 1, 2, Adds>(at, i, end, sums + i);
+            }
+            for (; i + 1 < at.rows; i += few) multiply_side_by_side<few, 1, 4, Adds>(at, i, end, sums + i);
+          }
+        }
+      }
+    }
+    for (; i < at.rows; ++i) {
+      const T* const row = at.a + i * at.row_stride;
+      for (int column = 0; column < Columns; ++column) {
+        const C product = product_of<Columns>(at, row, at.b + column * vector::lanes);
+        C& sum = sums[column * row_of_sums + i];
+        sum = Adds ? sum + product : product;
+      }
+    }
+  }
+
+  /// A row times one of so many columns.
+  template <int Columns>
+  static C product_of(const operands& at, const T* row, const C* x) {
+    if constexpr (Columns == 1) {
+      return Contiguous && at.length >= vector::lanes ? long_product(row, x, at.length)
+                                                      : short_product(row, at.column_stride, x, at.length);
+    } else {
+      C sum = 0;
+      for (std::int64_t j = 0; j < at.length; j += vector::lanes) {
+        const std::int64_t here = std::min<std::int64_t>(at.length - j, vector::lanes);
+        sum += short_product(row + j * (Contiguous ? 1 : at.column_stride), at.column_stride, x + j * Columns, here);
+      }
+      return sum;
+    }
+  }
+
+  static C long_product(const T* row, const C* x, std::int64_t count) {
+    constexpr int lanes = vector::lanes;
+    vector held[registers];
+    prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE { held[r] = vector(C(0)); });
+    std::int64_t j = 0;
+    for (; j + in_registers <= count; j += in_registers) {
+      prumo::detail::for_each_register<registers, 1>([&](int r, int) PRUMO_ALWAYS_INLINE {
+        held[r] = fma(prumo::detail::load_vector(row + j + r * lanes), vector::load(x + j + r * lanes), held[r]);
+      });
+    }
+    for (; j + lanes <= count; j += lanes) {
+      held[0] = fma(prumo::detail::load_vector(row + j), vector::load(x + j), held[0]);
+    }
+    if (j < count) {
+      const row_end<T> end(count);
+      held[0] = fma(end.of_elements(row), end.of_numbers(x), held[0]);
+    }
+    C lane[in_registers];
+    prumo::detail::for_each_register<registers, 1>([&](int r, int)
+                                                       PRUMO_ALWAYS_INLINE { held[r].store(lane + r * lanes); });
+    return sum_of<in_registers>(lane);
+  }
+
+  /// A few rows, or those that are left, times a few columns, in steps of a few vectors. Each lane has a partial sum.
+  /// `sums` has room for a whole vector behind the last row.
+  template <int Rows, int Columns, int Vectors, bool Adds>
+  static void multiply_side_by_side(const operands& at, std::int64_t first, const row_end<T>& end, C* sums) {
+    static_assert(Columns == 1 || Vectors == 1);
+    constexpr int lanes = vector::lanes;
+    constexpr int groups = (Rows * Columns + lanes - 1) / lanes;
+    const T* row[Rows];
+    vector held[Vectors * groups * lanes];
+    prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+      row[i] = at.a + (first + std::min<std::int64_t>(i, at.rows - first - 1)) * at.row_stride;
+    });
+    prumo::detail::for_each_register<Vectors * groups * lanes, 1>([&](int i, int)
+                                                                      PRUMO_ALWAYS_INLINE { held[i] = vector(C(0)); });
+    // The fewer of elements and factors stay in registers while the others come one after the other.
+    const auto add = [&](int step, const auto& element, const auto& factor) PRUMO_ALWAYS_INLINE {
+      vector* const to = held + step * groups * lanes;
+      if constexpr (Rows < Columns) {
+        vector elements[Rows];
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int)
+                                                      PRUMO_ALWAYS_INLINE { elements[i] = element(row[i]); });
+        prumo::detail::for_each_register<Columns, 1>([&](int c, int) PRUMO_ALWAYS_INLINE {
+          const vector of_column = factor(c);
+          prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+            to[c * Rows + i] = fma(elements[i], of_column, to[c * Rows + i]);
+          });
+        });
+      } else {
+        vector factors[Columns];
+        prumo::detail::for_each_register<Columns, 1>([&](int c, int) PRUMO_ALWAYS_INLINE { factors[c] = factor(c); });
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+          const vector of_row = element(row[i]);
+          prumo::detail::for_each_register<Columns, 1>(
+              [&](int c, int) PRUMO_ALWAYS_INLINE { to[c * Rows + i] = fma(of_row, factors[c], to[c * Rows + i]); });
+        });
+      }
+    };
+    const C* b = at.b;
+    std::int64_t j = 0;
+    const auto add_vector = [&](int step) PRUMO_ALWAYS_INLINE {
+      add(
+          step, [&](const T* from) PRUMO_ALWAYS_INLINE { return prumo::detail::load_vector(from + j + step * lanes); },
+          [&](int c) PRUMO_ALWAYS_INLINE { return vector::load(b + (step * Columns + c) * lanes); });
+    };
+    for (; j + Vectors * lanes <= at.length; j += Vectors * lanes, b += Vectors * Columns * lanes) {
+      if (at.ahead != 0) {
+        prumo::detail::for_each_register<Rows, 1>(
+            [&](int i, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row[i] + j + at.ahead); });
+      }
+      prumo::detail::for_each_register<Vectors, 1>([&](int step, int) PRUMO_ALWAYS_INLINE { add_vector(step); });
+    }
+    if constexpr (Vectors > 1) {
+      for (; j + lanes <= at.length; j += lanes, b += Columns * lanes) add_vector(0);
+    }
+    if (j < at.length) {
+      add(
+          0, [&](const T* from) PRUMO_ALWAYS_INLINE { return end.of_elements(from); },
+          [&](int c) PRUMO_ALWAYS_INLINE { return Columns == 1 ? end.of_numbers(at.b) : vector::load(b + c * lanes); });
+    }
+    if constexpr (Vectors > 1) {
+      prumo::detail::for_each_register<Rows, Vectors - 1>(
+          [&](int i, int step) PRUMO_ALWAYS_INLINE { held[i] = held[i] + held[(step + 1) * groups * lanes + i]; });
+    }
+    C added[groups * lanes];
+    prumo::detail::for_each_register<groups, 1>(
+        [&](int group, int) PRUMO_ALWAYS_INLINE { lane_sums(held + group * lanes).store(added + group * lanes); });
+    for (int c = 0; c < Columns; ++c) {
+      PRUMO_UNROLL
+      for (int i = 0; i < Rows; ++i) {
+        C& sum = sums[c * row_of_sums + i];
+        sum = Adds ? sum + added[c * Rows + i] : added[c * Rows + i];
+      }
+    }
+  }
+
+  /// Adds up pairs whose distance is halved from step to step.
+  template <int Lanes>
+  static C sum_of(C (&lane)[Lanes]) {
+    for (int half = Lanes / 2; half > 0; half /= 2) {
+      PRUMO_INDEPENDENT_ITERATIONS
+      for (int which = 0; which < half; ++which) lane[which] += lane[which + half];
+    }
+    return lane[0];
+  }
+
+  static C short_product(const T* row, std::int64_t stride, const C* x, std::int64_t count) {
+    constexpr int lanes = 8;
+    const auto element = [&](std::int64_t j) { return static_cast<C>(row[Contiguous ? j : j * stride]); };
+    if (count < std::int64_t{2} * lanes) {
+      C sum = 0;
+      for (std::int64_t j = 0; j < count; ++j) sum = prumo::fma(element(j), x[j], sum);
+      return sum;
+    }
+    C lane[lanes] = {};
+    std::int64_t j = 0;
+    for (; j + lanes <= count; j += lanes) {
+      PRUMO_UNROLL
+      for (int which = 0; which < lanes; ++which) {
+        lane[which] = prumo::fma(element(j + which), x[j + which], lane[which]);
+      }
+    }
+    for (int which = 0; j + which < count; ++which) {
+      lane[which] = prumo::fma(element(j + which), x[j + which], lane[which]);
+    }
+    return sum_of<lanes>(lane);
+  }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
