@@ -56,7 +56,7 @@ struct ceiling_conditions {
   std::string_view dispatch = "recorded";
   std::uint64_t bytes_per_array = 0;
   std::string_view compute_mode = "strict";  ///< of products
-  std::string_view host_memory;              ///< of copies between host and device
+  std::string_view host_memory = {};         ///< of copies between host and device
 };
 
 /// Picks them from the `ceilings` list of a device: entries `{probe, dtype, bytes_per_array, cache, unit,
