@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-json or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
+json count_or_null(const std::optional<std::uint64_t>& number) { return number ? json(*number) : json(); }
 
 void append(std::vector<double>& to, const std::vector<double>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
@@ -34,7 +34,7 @@ void case_record::set_verification(const protocol::verify_answer& verification) 
   result_["error"] = or_null(verification.error);
   result_["error_bound"] = or_null(verification.error_bound);
   result_["verification"] = {{"method", verification.method.empty() ? json() : json(verification.method)},
-                             {"checked", or_null(verification.checked)},
+                             {"checked", count_or_null(verification.checked)},
                              {"dispatch", verification.dispatch.empty() ? json() : json(verification.dispatch)}};
   if (verification.verified) return;
   wrong_ = true;
@@ -116,8 +116,8 @@ json case_record::finish(stop_reason why) const {
   if (transferred_) {
     result["transfer"] = {{"h2d_s", median_or_null(h2d_)},
                           {"d2h_s", median_or_null(d2h_)},
-                          {"h2d_bytes", or_null(h2d_bytes_)},
-                          {"d2h_bytes", or_null(d2h_bytes_)}};
+                          {"h2d_bytes", count_or_null(h2d_bytes_)},
+                          {"d2h_bytes", count_or_null(d2h_bytes_)}};
   }
   result["clock_mhz"] = median_or_null(clocks_mhz_);
   result["temperature_c"] = or_null(temperature_c_);

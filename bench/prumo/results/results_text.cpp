@@ -84,7 +84,7 @@ ordered_json in_order(const json& object, const std::vector<std::string>& names)
   return result;
 }
 
-std::string text_of(const ordered_json& value, int indent = -1) {
+std::string dumped(const ordered_json& value, int indent = -1) {
   return value.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
 }
 
@@ -189,18 +189,18 @@ std::string dump_result_line(const json& result) {
   if (const auto time = result.find("time_s"); time != result.end() && time->is_object()) {
     ordered["time_s"] = in_order(*time, {"median", "interval", "p25", "p75", "samples", "runs", "stop", "clock"});
   }
-  return text_of(ordered);
+  return dumped(ordered);
 }
 
 std::string dump_document(const json& run, const json& devices, const std::vector<std::string>& lines) {
   std::string text = fmt::format("{{\n  \"schema\": \"{}\",\n  \"run\": ", results_schema_name);
-  text += indented(text_of(
+  text += indented(dumped(
       in_order(run, {"id", "started", "command", "versions", "host", "cpu", "memory", "power", "environment"}), 2));
   text += ",\n  \"devices\": [";
   const char* separator = "\n    ";
   for (const json& device : devices) {
     text += separator;
-    text += text_of(in_order(device, {"id", "backend", "name", "threads", "facts", "peaks", "ceilings"}));
+    text += dumped(in_order(device, {"id", "backend", "name", "threads", "facts", "peaks", "ceilings"}));
     separator = ",\n    ";
   }
   text += devices.empty() ? "],\n" : "\n  ],\n";

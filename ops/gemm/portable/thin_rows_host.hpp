@@ -30,7 +30,10 @@ class thin_rows_kernel {
     constexpr std::int64_t far_elements = std::int64_t{1} << 20, tiles_of_thread = 2, blocks_of_thread = 4;
     const std::int64_t unit =
         problem.n > 1 ? products::rows_beside(products::columns_at_once(problem.n)) : products::high_rows;
-    part_blocks_ = problem.batch * problem.m >= threads * tiles_of_thread * unit ? 1 : parts_;
+    // How a row is multiplied by a single column follows from its place in a block. So blocks may not depend on the
+    // number of threads there, or the bits of the sums would.
+    const std::int64_t sharers = problem.n > 1 ? threads : 16;
+    part_blocks_ = problem.batch * problem.m >= sharers * tiles_of_thread * unit ? 1 : parts_;
     // As many blocks for each thread, or a few.
     const std::int64_t others = problem.batch * part_blocks_;
     // Where there are several groups of columns, a block is read again from a second-level cache.
@@ -39,12 +42,13 @@ class thin_rows_kernel {
                                   : products::most_rows;
     row_blocks_ = thin_blocks_of(problem.m, most);
     const std::int64_t least = problem.n > 1 ? unit : unit / 2;
-    while (problem.m >= least * (row_blocks_ + 1) && others * row_blocks_ < blocks_of_thread * threads &&
-           others * row_blocks_ % threads != 0) {
+    while (problem.m >= least * (row_blocks_ + 1) && others * row_blocks_ < blocks_of_thread * sharers &&
+           others * row_blocks_ % sharers != 0) {
       ++row_blocks_;
     }
     block_rows_ = thin_blocks_of(problem.m, row_blocks_);
     const std::int64_t whole = problem.n > 1 ? unit : std::max<std::int64_t>(unit, vector::lanes);
+    if (problem.n == 1) block_rows_ = thin_blocks_of(block_rows_, least) * least;
     if (block_rows_ > 4 * whole) block_rows_ = std::min(thin_blocks_of(block_rows_, whole) * whole, most);
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
     // What mostly comes from memory is prefetched for the rows behind, because processors see too late that short runs

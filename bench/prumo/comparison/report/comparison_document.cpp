@@ -25,7 +25,7 @@ namespace {
 using nlohmann::json;
 using ordered_json = nlohmann::ordered_json;
 
-ordered_json or_null(const std::optional<double>& value) {
+ordered_json value_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? ordered_json(*value) : ordered_json();
 }
 
@@ -54,22 +54,22 @@ ordered_json cell_record(const compared_case& it, std::size_t base, std::size_t 
                          {"implementation", field(row->result, "/implementation")},
                          {"process_runs", process_runs_of(cell)},
                          {"published", row->published},
-                         {"seconds", or_null(figures.seconds)},
-                         {"gbytes", or_null(figures.gbytes)},
-                         {"gflops", or_null(figures.gflops)},
-                         {"gelements", or_null(figures.gelements)},
-                         {"percent_roofline", or_null(figures.roofline)},
-                         {"percent_peak", or_null(figures.peak)},
-                         {"energy_j", or_null(figures.energy)},
-                         {"clock_mhz", or_null(figures.clock_mhz)},
+                         {"seconds", value_or_null(figures.seconds)},
+                         {"gbytes", value_or_null(figures.gbytes)},
+                         {"gflops", value_or_null(figures.gflops)},
+                         {"gelements", value_or_null(figures.gelements)},
+                         {"percent_roofline", value_or_null(figures.roofline)},
+                         {"percent_peak", value_or_null(figures.peak)},
+                         {"energy_j", value_or_null(figures.energy)},
+                         {"clock_mhz", value_or_null(figures.clock_mhz)},
                          {"throttle", figures.throttle}};
   if (side == base) return record;
   const case_outcome& outcome = it.outcomes.at(side);
-  record["ratio"] = or_null(outcome.refusal.empty() ? outcome.ratio : std::nullopt);
-  record["ratio_per_clock"] = or_null(ratio_per_clock(it, base, side));
-  record["low"] = outcome.judged ? or_null(outcome.judged->low) : ordered_json();
-  record["high"] = outcome.judged ? or_null(outcome.judged->high) : ordered_json();
-  record["p_value"] = outcome.judged ? or_null(outcome.judged->p_value) : ordered_json();
+  record["ratio"] = value_or_null(outcome.refusal.empty() ? outcome.ratio : std::nullopt);
+  record["ratio_per_clock"] = value_or_null(ratio_per_clock(it, base, side));
+  record["low"] = outcome.judged ? value_or_null(outcome.judged->low) : ordered_json();
+  record["high"] = outcome.judged ? value_or_null(outcome.judged->high) : ordered_json();
+  record["p_value"] = outcome.judged ? value_or_null(outcome.judged->p_value) : ordered_json();
   record["verdict"] = outcome.judged ? ordered_json(to_string(outcome.judged->which)) : ordered_json();
   record["refusal"] = outcome.refusal.empty() ? ordered_json() : ordered_json(outcome.refusal);
   record["broke"] = broke(it.cells[base], cell);
