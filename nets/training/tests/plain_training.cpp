@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plain_training.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+namespace prumo::nets {
+namespace {
+
+struct alignas(32) scratch_line {
+  unsigned char bytes[32];
+};
+
+}  // namespace
+
+std::vector<double> after_steps(plain_training training, int size) {
+  const step_data<double> data = training.data(training.options.batch == 1 ? training.set.images : 2);
+  std::vector<scratch_line> scratch(static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1);
+  std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+  auto* const memory = scratch[0].bytes;
+  const auto run = [&](const auto& team) {
+    using team_type = std::decay_t<decltype(team)>;
+    const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+    if (training.table.batch == 1) {
+      run_steps<true>(body, step_part::all, {0, 1}, no_meeting{});
+    } else {
+      run_steps<false>(body, step_part::all, {0, 1}, no_meeting{});
+    }
+  };
+  if (size == 1) {
+    run(single_step_team{});
+  } else if (training.table.shape == step_shape::many_images) {
+    with_team<step_shape::many_images>(size, run);
+  } else if (training.table.shape == step_shape::staged) {
+    with_team<step_shape::staged>(size, run);
+  } else if (training.table.shape == step_shape::windows) {
+    with_team<step_shape::windows>(size, run);
+  } else {
+    with_team<step_shape::few_images>(size, run);
+  }
+  return training.result();
+}
+
+std::vector<double> after_shared_steps(plain_training training, int teams, int size, int late) {
+  std::vector<step_table> tables(static_cast<std::size_t>(teams));
+  std::vector<net_share> shares(tables.size());
+  std::vector<step_places> places;
+  std::vector<std::vector<scratch_line>> scratch;
+  std::vector<unsigned char*> memory;
+  for (std::size_t team = 0; team < tables.size(); ++team) {
+    shares[team].team = static_cast<int>(team);
+    shares[team].teams = teams;
+    EXPECT_EQ(make_shared_table(training.request(), tables[team], shares[team]), "");
+    places.push_back(make_step_places(tables[team], &shares[team]));
+    scratch.emplace_back(static_cast<std::size_t>(tables[team].scratch_bytes) / 32 + 1);
+    std::memset(scratch.back().data(), 0xff, scratch.back().size() * sizeof(scratch_line));
+    memory.push_back(scratch.back()[0].bytes);
+  }
+  const auto run = [&](const emulated_share_team& team, int which, const auto& meet) {
+    const auto of_team = static_cast<std::size_t>(which);
+    step_data<double> data = training.data(training.set.images);
+    data.table = &tables[of_team];
+    data.share = &shares[of_team];
+    data.copy_sources = places[of_team].copy_sources.data();
+    data.filter_parameters = places[of_team].filter_parameters.data();
+    const step_body<emulated_share_team, double> body(team, data, step_scratch<double>(memory[of_team]));
+    run_steps<true>(body, step_part::all, {which, teams}, meet);
+  };
+  with_cluster(size, memory, late, run);
+  return training.result();
+}
+
+void expect_same_sums(const std::vector<double>& together, const std::vector<double>& alone, const std::string& name) {
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    ASSERT_NEAR(together[i], alone[i], 1e-12 * (1 + std::fabs(alone[i]))) << name << ", number " << i;
+  }
+}
+
+}  // namespace prumo::nets
