@@ -189,6 +189,7 @@ class device_weights_choice {
     const std::int64_t items_of_team = (items + layout.groups - 1) / std::max(1, layout.groups);
     return static_cast<double>(items_of_team * of_image) / layout.bands;
   }
+
   /// Few images are cut into more bands, as long as each thread has places of its own.
   direct_weights_layout with_enough_items(const split_of_weights& split, direct_weights_layout layout) const {
     const std::int64_t wanted = std::max<std::int64_t>(1, most_teams / layout.parts());

@@ -190,18 +190,30 @@ TEST(device_weights_kernel, converts_types_of_16_bits) {
   expect_random_shapes<bf16, device_weights_kernel<float, weights_tile{8, 3}>>(3, 12, 8);
 }
 
-/// What a caller gets for the layers of nets: all of a device has something to do, for few images too.
-TEST(device_weights_choice, shares_out_few_images) {
+/// A device with the memory of an H100's multiprocessors.
+team_resources large_device() {
   team_resources resources;
   resources.bytes_of_team = 227 << 10;
   resources.bytes_of_multiprocessor = 228 << 10;
+  return resources;
+}
+
+/// A layer of square images and filters without padding.
+weights_inputs<float> layer_of(std::int64_t images, int in_channels, int size, int out_channels, int side) {
   weights_inputs<float> inputs;
-  inputs.images = 64;
-  inputs.in_channels = 6;
-  inputs.height = inputs.width = 14;
-  inputs.out_channels = 16;
-  inputs.filter_rows = inputs.filter_columns = 5;
-  inputs.rows = inputs.columns = 10;
+  inputs.images = images;
+  inputs.in_channels = in_channels;
+  inputs.height = inputs.width = size;
+  inputs.out_channels = out_channels;
+  inputs.filter_rows = inputs.filter_columns = side;
+  inputs.rows = inputs.columns = size - side + 1;
+  return inputs;
+}
+
+/// What a caller gets for the layers of nets: all of a device has something to do, for few images too.
+TEST(device_weights_choice, shares_out_few_images) {
+  const team_resources resources = large_device();
+  weights_inputs<float> inputs = layer_of(64, 6, 14, 16, 5);
   const auto layout = device_weights_choice<float>(inputs, 4, weights_tile{8, 5}, resources).best();
   EXPECT_EQ(layout.threads, 256);
   EXPECT_EQ(layout.buffers, 2);
@@ -212,16 +224,8 @@ TEST(device_weights_choice, shares_out_few_images) {
 
 /// 80 rows of 20 segments for 36 slices: three bands take 45 turns, four take 48.
 TEST(device_weights_choice, cuts_images_so_that_few_turns_are_idle) {
-  team_resources resources;
-  resources.bytes_of_team = 227 << 10;
-  resources.bytes_of_multiprocessor = 228 << 10;
-  weights_inputs<float> inputs;
-  inputs.images = 10000;
-  inputs.in_channels = 1;
-  inputs.height = inputs.width = 86;
-  inputs.out_channels = 4;
-  inputs.filter_rows = inputs.filter_columns = 7;
-  inputs.rows = inputs.columns = 80;
+  const team_resources resources = large_device();
+  weights_inputs<float> inputs = layer_of(10000, 1, 86, 4, 7);
   inputs.x = {nullptr, 86 * 86, 86 * 86, 86, 1};
   inputs.dy = {nullptr, 4 * 80 * 80, 80 * 80, 80, 1};
   const auto layout = device_weights_choice<float>(inputs, 4, weights_tile{4, 7}, resources).best();

@@ -139,19 +139,25 @@ PRUMO_STEP_FUNCTION void dense_backward(const Team& team, const step_layer& it, 
   }
 }
 
-/// The largest score of an image, and the sum of the exponentials of the scores' distances to it.
-template <class C>
-struct softmax_sums {
-  C largest, total;
+/// The sum of the exponentials of the distances of an image's scores to the largest one.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION C sum_of_exponentials(const Team& team, const C* scores, int classes, C largest) {
+  C sum = 0;
+  for (int i = team.lane(); i < classes; i += Team::lanes) sum += prumo::exp(scores[i] - largest);
+  return sum_of_lanes(team, sum);
+}
 
-  template <class Team>
-  PRUMO_STEP_FUNCTION softmax_sums(const Team& team, const C* scores, int classes) : largest(scores[0]), total(0) {
-    for (int i = team.lane(); i < classes; i += Team::lanes) largest = prumo::maximum(largest, scores[i]);
-    largest = largest_of_lanes(team, largest);
-    for (int i = team.lane(); i < classes; i += Team::lanes) total += prumo::exp(scores[i] - largest);
-    total = sum_of_lanes(team, total);
+/// The gradients of the scores for `softmax`, times `scale`.
+/// \param total sum_of_exponentials()
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void put_softmax_slopes(const Team& team, const C* scores, C* slopes, int classes, int label,
+                                            C largest, C total, C scale) {
+  const C factor = scale / total;
+  for (int i = team.lane(); i < classes; i += Team::lanes) {
+    const C share = prumo::exp(scores[i] - largest) * factor;
+    slopes[i] = i == label ? share - scale : share;
   }
-};
+}
 
 /// The gradients of the scores (for `squared`: of the results), times `scale`, which may take the place of the scores.
 /// The lanes of one stretch call it.
@@ -159,12 +165,11 @@ template <class Team, class C>
 PRUMO_STEP_FUNCTION void find_loss_slopes(const Team& team, loss which, activation function, const C* scores, C* slopes,
                                           int classes, int label, C scale) {
   if (which == loss::softmax) {
-    const softmax_sums<C> sums(team, scores, classes);
-    const C factor = scale / sums.total;
-    for (int i = team.lane(); i < classes; i += Team::lanes) {
-      const C share = prumo::exp(scores[i] - sums.largest) * factor;
-      slopes[i] = i == label ? share - scale : share;
-    }
+    C largest = scores[0];
+    for (int i = team.lane(); i < classes; i += Team::lanes) largest = prumo::maximum(largest, scores[i]);
+    largest = largest_of_lanes(team, largest);
+    const C total = sum_of_exponentials(team, scores, classes, largest);
+    put_softmax_slopes(team, scores, slopes, classes, label, largest, total, scale);
     return;
   }
   for (int i = team.lane(); i < classes; i += Team::lanes) {
@@ -188,19 +193,14 @@ PRUMO_STEP_FUNCTION void differentiate_loss(const Team& team, loss which, activa
     largest = prumo::maximum(largest, score);
   }
   correct = sum_of_lanes(team, better) == 0 ? 1 : 0;
-  C sum = 0;
   if (which == loss::softmax) {
     largest = largest_of_lanes(team, largest);
-    for (int i = team.lane(); i < classes; i += Team::lanes) sum += prumo::exp(scores[i] - largest);
-    const C total = sum_of_lanes(team, sum);
-    const C factor = scale / total;
-    for (int i = team.lane(); i < classes; i += Team::lanes) {
-      const C share = prumo::exp(scores[i] - largest) * factor;
-      slopes[i] = i == label ? share - scale : share;
-    }
+    const C total = sum_of_exponentials(team, scores, classes, largest);
+    put_softmax_slopes(team, scores, slopes, classes, label, largest, total, scale);
     loss_of_image = static_cast<double>(prumo::log(total) - (at_label - largest));
     return;
   }
+  C sum = 0;
   for (int i = team.lane(); i < classes; i += Team::lanes) {
     const C score = scores[i], target = i == label ? C(1) : C(0);
     sum += term_of_loss(which, score, target);
