@@ -30,7 +30,7 @@ std::string images_cell(const json& result) {
   return images ? fmt::format("{:.0f}", *images) : std::string();
 }
 
-std::string label_of(const json& result) {
+std::string run_label(const json& result) {
   return fmt::format("{} {} {} batch {}", text_of(field(result, "/device")), text_of(field(result, "/implementation")),
                      text_of(field(result, "/dtype")), images_cell(result));
 }
@@ -106,7 +106,7 @@ std::string time_table(const std::vector<const json*>& rows, const text_style& s
     if (times.empty()) continue;
     std::map<double, std::string> known;
     for (const json& it : times) known[it.at("accuracy").get<double>()] = seconds_cell(it.at("seconds"), style);
-    std::vector<text_table::cell> cells{{label_of(*row)}};
+    std::vector<text_table::cell> cells{{run_label(*row)}};
     for (const double it : accuracies) cells.push_back({known.contains(it) ? known[it] : std::string("-")});
     table.add_row(std::move(cells));
   }
@@ -118,7 +118,7 @@ std::string plot(const std::vector<const json*>& rows, const std::string& x_titl
                  const text_style& style) {
   std::vector<plot_series> lines;
   for (const json* row : rows) {
-    plot_series line{label_of(*row), {}, true};
+    plot_series line{run_label(*row), {}, true};
     double seconds = 0;
     for (const json& it : field(*row, "/epochs")) {
       seconds += number_of(it.at("train_s")).value_or(0);

@@ -8,9 +8,9 @@
 #include "small_training.hpp"
 #include <prumo/nets/forward_plan.hpp>
 
+#include <climits>
 #include <gtest/gtest.h>
 
-#include <climits>
 #include <cmath>
 #include <string>
 #include <vector>

@@ -103,7 +103,8 @@ class thin_row_products {
     std::int64_t ahead = 0;  ///< from what is read to what is prefetched
   };
 
-  /// The sums, or what is added to them. Those of each column are `row_of_sums` behind those of the one before.
+  /// Computes the sums, or adds to those that are there. The sums of a column begin `row_of_sums` elements behind those
+  /// of the column before.
   static void multiply(const operands& at, std::int64_t columns, bool adds, C* sums) {
     with_columns<most_columns>(
         columns, [&]<int Columns>() { adds ? multiply<Columns, true>(at, sums) : multiply<Columns, false>(at, sums); });

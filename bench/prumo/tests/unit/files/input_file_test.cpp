@@ -21,16 +21,16 @@ using std::chrono::milliseconds;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::string message_of(const std::string& path, const input_limits& limits = {}) {
+std::string reading_message(const std::string& path, const input_limits& limits = {}) {
   return testing::message_of([&] { (void)read_text(path, limits); });
 }
 
 class input_file_test : public testing::file_fixture {};
 
 TEST_F(input_file_test, says_what_is_no_file) {
-  EXPECT_THAT(message_of(""), HasSubstr("is empty; is a shell variable not set?"));
-  EXPECT_THAT(message_of(path_), HasSubstr("there is no such file"));
-  EXPECT_THAT(message_of(folder_.string()), HasSubstr("is a folder"));
+  EXPECT_THAT(reading_message(""), HasSubstr("is empty; is a shell variable not set?"));
+  EXPECT_THAT(reading_message(path_), HasSubstr("there is no such file"));
+  EXPECT_THAT(reading_message(folder_.string()), HasSubstr("is a folder"));
 }
 
 TEST_F(input_file_test, a_slow_pipe_is_read_to_its_end) {
@@ -48,17 +48,17 @@ TEST_F(input_file_test, a_slow_pipe_is_read_to_its_end) {
 
 TEST_F(input_file_test, a_pipe_without_a_writer_does_not_hang) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
-  EXPECT_THAT(message_of(path_, {1024, milliseconds(50)}), HasSubstr("a pipe to which nobody writes"));
+  EXPECT_THAT(reading_message(path_, {1024, milliseconds(50)}), HasSubstr("a pipe to which nobody writes"));
 }
 
 TEST_F(input_file_test, endless_input_ends_at_the_limit) {
-  EXPECT_THAT(message_of("/dev/zero"), HasSubstr("bytes that are zero"));
+  EXPECT_THAT(reading_message("/dev/zero"), HasSubstr("bytes that are zero"));
   std::ofstream(path_) << std::string(5000, 'y');
-  EXPECT_THAT(message_of(path_, {4096, milliseconds(50)}),
+  EXPECT_THAT(reading_message(path_, {4096, milliseconds(50)}),
               AllOf(HasSubstr(path_), HasSubstr("holds more than 4096 bytes")));
   EXPECT_EQ(read_text(path_, {5000, milliseconds(50)}).size(), 5000u);
   fs::resize_file(path_, std::uintmax_t{1} << 30U);
-  EXPECT_THAT(message_of(path_), HasSubstr("holds more than 256MiB"));
+  EXPECT_THAT(reading_message(path_), HasSubstr("holds more than 256MiB"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string documentation() {
   return text.str();
 }
 
-std::string between(const std::string& text, const std::string& first, const std::string& last) {
+std::string text_between(const std::string& text, const std::string& first, const std::string& last) {
   const auto begin = text.find(first);
   if (begin == std::string::npos) return {};
   const auto start = begin + first.size();
@@ -28,7 +28,7 @@ std::string between(const std::string& text, const std::string& first, const std
 }
 
 TEST(results_documentation, shows_a_valid_example) {
-  const std::string example = between(documentation(), "```json\n", "```");
+  const std::string example = text_between(documentation(), "```json\n", "```");
   ASSERT_FALSE(example.empty());
   const nlohmann::json document = parse_results(example, "the example");
   const nlohmann::json& result = document["results"][0];
@@ -36,14 +36,14 @@ TEST(results_documentation, shows_a_valid_example) {
 }
 
 TEST(results_documentation, lists_the_columns_of_the_csv_in_their_order) {
-  const std::string table = between(documentation(), "## CSV\n", "\nText that");
+  const std::string table = text_between(documentation(), "## CSV\n", "\nText that");
   std::string columns;
   std::istringstream lines(table);
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("| `", 0) != 0) continue;
-    std::istringstream names(between(line, "| ", " |"));
+    std::istringstream names(text_between(line, "| ", " |"));
     for (std::string name; names >> name;) {  // `run_id`, `device_name`
-      columns += (columns.empty() ? "" : ",") + between(name, "`", "`");
+      columns += (columns.empty() ? "" : ",") + text_between(name, "`", "`");
     }
   }
   EXPECT_EQ(columns + "\r\n", results_csv(testing::document_of({})));
