@@ -3,6 +3,9 @@
 
 #include "terminal/shell_words.hpp"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -12,7 +15,10 @@
 #include <unistd.h>
 
 namespace prumo::bench::test {
-namespace fs = std::filesystem;
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 background_program::background_program(const std::vector<std::string>& command) {
   out_ = folder_.file("out");
@@ -61,6 +67,8 @@ program_result run_prumo(const std::vector<std::string>& words) {
   return background_program(joined({PRUMO_PROGRAM}, words)).wait();
 }
 
+program_result run_compare(const std::vector<std::string>& words) { return run_prumo(joined({"compare"}, words)); }
+
 program_result run_shell(const std::string& commands) { return background_program({"/bin/sh", "-c", commands}).wait(); }
 
 std::string prumo_command(const std::vector<std::string>& words) {
@@ -95,6 +103,16 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 worker_launch fake_worker(const std::vector<std::string>& options) {
   return {"fake", joined({PRUMO_PYTHON, PRUMO_FAKE_WORKER}, options)};
+}
+
+void expect_refusal(const program_result& result, int code, const std::string& message) {
+  EXPECT_EQ(result.code, code) << result.err;
+  EXPECT_THAT(result.err, AnyOf(StartsWith("prumo: "), HasSubstr("\nprumo: ")));  // below lines of progress
+  EXPECT_THAT(result.err, HasSubstr(message));
+}
+
+void expect_refusal(const std::vector<std::string>& words, int code, const std::string& message) {
+  expect_refusal(run_prumo(words), code, message);
 }
 
 std::string masked(const std::string& text) {

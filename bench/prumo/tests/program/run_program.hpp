@@ -44,6 +44,9 @@ class background_program {
 /// Runs `prumo` with these words.
 program_result run_prumo(const std::vector<std::string>& words);
 
+/// Runs `prumo compare` with these words.
+program_result run_compare(const std::vector<std::string>& words);
+
 /// Runs commands of the shell.
 program_result run_shell(const std::string& commands);
 
@@ -67,6 +70,11 @@ std::vector<std::string> joined(std::vector<std::string> words, const std::vecto
 
 /// The scripted worker for tests of the library.
 worker_launch fake_worker(const std::vector<std::string>& options = {});
+
+/// Expects that a run ended with this code and with an error of prumo's that has `message` in it.
+void expect_refusal(const program_result& result, int code, const std::string& message);
+/// The same of a run of `prumo` with these words.
+void expect_refusal(const std::vector<std::string>& words, int code, const std::string& message);
 
 /// Text with every number replaced by `#`, blanks around it dropped: what a golden output compares.
 std::string masked(const std::string& text);

@@ -17,11 +17,10 @@ std::vector<std::string> bench(const std::vector<std::string>& words, const std:
   return joined(joined({"bench"}, words), fake_worker_words(worker));
 }
 
-void expect_refusal(const std::vector<std::string>& words, int code, const std::string& message) {
+/// Before anything was written.
+void expect_refusal_at_once(const std::vector<std::string>& words, int code, const std::string& message) {
   const program_result result = run_prumo(words);
-  EXPECT_EQ(result.code, code) << result.err;
-  EXPECT_THAT(result.err, HasSubstr(message));
-  EXPECT_THAT(result.err, ::testing::StartsWith("prumo: "));
+  expect_refusal(result, code, message);
   EXPECT_EQ(result.out, "");
 }
 
@@ -45,90 +44,95 @@ TEST(command_line, every_verb_has_help_with_examples) {
 }
 
 TEST(command_line, names_the_nearest_verb_and_option) {
-  expect_refusal({"benhc"}, 2, "unknown verb 'benhc'; did you mean 'bench'?");
-  expect_refusal({"bench", "--ops", "add"}, 2, "unknown option '--ops'; did you mean '--op'?");
-  expect_refusal({"bench", "--zzzzz"}, 2, "unknown option '--zzzzz'");
-  expect_refusal({"bench", "add"}, 2, "unexpected word 'add'");
-  expect_refusal({"--quick"}, 2, "unknown option '--quick'");
+  expect_refusal_at_once({"benhc"}, 2, "unknown verb 'benhc'; did you mean 'bench'?");
+  expect_refusal_at_once({"bench", "--ops", "add"}, 2, "unknown option '--ops'; did you mean '--op'?");
+  expect_refusal_at_once({"bench", "--zzzzz"}, 2, "unknown option '--zzzzz'");
+  expect_refusal_at_once({"bench", "add"}, 2, "unexpected word 'add'");
+  expect_refusal_at_once({"--quick"}, 2, "unknown option '--quick'");
 }
 
 TEST(command_line, refuses_bad_values) {
-  expect_refusal(bench({"--size", "2XB"}), 2, "--size: size '2XB'");
-  expect_refusal(bench({"--size", "4MB:2MB"}), 2, "--size");
-  expect_refusal(bench({"--size", "0"}), 2, "--size");
-  expect_refusal(bench({"--time-budget", "soon"}), 2, "--time-budget");
-  expect_refusal(bench({"--target-noise", "2"}), 2, "--target-noise");
-  expect_refusal(bench({"--op", "add,,mul"}), 2, "--op: an empty name");
-  expect_refusal(bench({"--shape", "n=1.5"}), 2, "--shape: 'n=1.5' is not NAME=EXTENT");
-  expect_refusal(bench({"--shape", "n=-1"}), 2, "--shape");
-  expect_refusal(bench({"--set", "alpha"}), 2, "--set: 'alpha' is not NAME=NUMBER");
-  expect_refusal(bench({"--min-samples", "0"}), 2, "--min-samples");
-  expect_refusal(bench({"--quick", "--full"}), 2, "--quick");
-  expect_refusal(bench({"--resume"}), 2, "name it with -o");
-  expect_refusal({"bench", "--no-search", "--worker", "nowhere"}, 2, "NAME=COMMAND");
-  expect_refusal({"bench", "--no-search", "--worker", "x='a"}, 2, "lacks a closing '");
+  expect_refusal_at_once(bench({"--size", "2XB"}), 2, "--size: size '2XB'");
+  expect_refusal_at_once(bench({"--size", "4MB:2MB"}), 2, "--size");
+  expect_refusal_at_once(bench({"--size", "0"}), 2, "--size");
+  expect_refusal_at_once(bench({"--time-budget", "soon"}), 2, "--time-budget");
+  expect_refusal_at_once(bench({"--target-noise", "2"}), 2, "--target-noise");
+  expect_refusal_at_once(bench({"--op", "add,,mul"}), 2, "--op: an empty name");
+  expect_refusal_at_once(bench({"--shape", "n=1.5"}), 2, "--shape: 'n=1.5' is not NAME=EXTENT");
+  expect_refusal_at_once(bench({"--shape", "n=-1"}), 2, "--shape");
+  expect_refusal_at_once(bench({"--set", "alpha"}), 2, "--set: 'alpha' is not NAME=NUMBER");
+  expect_refusal_at_once(bench({"--min-samples", "0"}), 2, "--min-samples");
+  expect_refusal_at_once(bench({"--quick", "--full"}), 2, "--quick");
+  expect_refusal_at_once(bench({"--resume"}), 2, "name it with -o");
+  expect_refusal_at_once({"bench", "--no-search", "--worker", "nowhere"}, 2, "NAME=COMMAND");
+  expect_refusal_at_once({"bench", "--no-search", "--worker", "x='a"}, 2, "lacks a closing '");
 }
 
 TEST(command_line, says_of_each_value_what_is_wrong_and_what_to_do) {
   for (const char* wrong : {"0", "-1", "x", "1.5", "1e3", "99999999999999999999"}) {
-    expect_refusal(
+    expect_refusal_at_once(
         bench({"--random-shapes", wrong}), 2,
         std::string("--random-shapes: '") + wrong + "' is not a whole number from 1 to 100000; write it in digits");
-    expect_refusal(
+    expect_refusal_at_once(
         bench({"--min-samples", wrong}), 2,
         std::string("--min-samples: '") + wrong + "' is not a whole number from 1 to 1000000; write it in digits");
   }
-  expect_refusal(bench({"--seed", "x"}), 2, "--seed: 'x' is not a whole number from 0 to 18446744073709551615; write");
+  expect_refusal_at_once(bench({"--seed", "x"}), 2,
+                         "--seed: 'x' is not a whole number from 0 to 18446744073709551615; write");
   for (const char* wrong : {"x", "-1", "nan", "1e999"}) {
-    expect_refusal(bench({"--count-limit", wrong}), 2,
-                   std::string("--count-limit: '") + wrong + "' is not a number of zero or more; for example");
+    expect_refusal_at_once(bench({"--count-limit", wrong}), 2,
+                           std::string("--count-limit: '") + wrong + "' is not a number of zero or more; for example");
   }
-  expect_refusal(bench({"--shape", "rows"}), 2, "for example --shape rows=100,columns=1024");
-  expect_refusal(bench({"--set", "alpha=x"}), 2, "for example --set alpha=2,trans_a=1");
-  expect_refusal(bench({"--size", "2MB:"}), 2, "--size: size range '2MB:' lacks an end; give it as SMALLEST:LARGEST");
-  expect_refusal(bench({"--runs", "3:2"}), 2, "--runs: '3:2' ends below its beginning; give FEWEST:MOST");
-  expect_refusal(bench({"--quick=3"}), 2, "--quick takes no value, but got '3'; write --quick alone");
-  expect_refusal({"bench", "--size"}, 2, "--size needs a value (SIZES)");
-  expect_refusal({"bench", "-o", "a.json", "-o", "b.json"}, 2, "--output is given 2 times; give it once");
-  expect_refusal({"bench", "--quick", "--full"}, 2, "--quick and --full exclude each other; give one of them");
-  expect_refusal({"bench", "--allow-mixed"}, 2, "--allow-mixed goes with --resume; give both or neither");
-  expect_refusal({"compare"}, 2, "FILE... is missing; `prumo compare --help` has examples");
-  expect_refusal({"--quick"}, 2, "unknown option '--quick'; options follow a verb: prumo bench --quick");
+  expect_refusal_at_once(bench({"--shape", "rows"}), 2, "for example --shape rows=100,columns=1024");
+  expect_refusal_at_once(bench({"--set", "alpha=x"}), 2, "for example --set alpha=2,trans_a=1");
+  expect_refusal_at_once(bench({"--size", "2MB:"}), 2,
+                         "--size: size range '2MB:' lacks an end; give it as SMALLEST:LARGEST");
+  expect_refusal_at_once(bench({"--runs", "3:2"}), 2, "--runs: '3:2' ends below its beginning; give FEWEST:MOST");
+  expect_refusal_at_once(bench({"--quick=3"}), 2, "--quick takes no value, but got '3'; write --quick alone");
+  expect_refusal_at_once({"bench", "--size"}, 2, "--size needs a value (SIZES)");
+  expect_refusal_at_once({"bench", "-o", "a.json", "-o", "b.json"}, 2, "--output is given 2 times; give it once");
+  expect_refusal_at_once({"bench", "--quick", "--full"}, 2, "--quick and --full exclude each other; give one of them");
+  expect_refusal_at_once({"bench", "--allow-mixed"}, 2, "--allow-mixed goes with --resume; give both or neither");
+  expect_refusal_at_once({"compare"}, 2, "FILE... is missing; `prumo compare --help` has examples");
+  expect_refusal_at_once({"--quick"}, 2, "unknown option '--quick'; options follow a verb: prumo bench --quick");
 }
 
 TEST(command_line, an_empty_value_is_refused_wherever_it_stands) {
   for (const char* option : {"--gate", "--against", "--launcher", "--time-budget", "--target-noise", "--runs", "--seed",
                              "--power-states", "--worker-timeout", "--op", "--size", "--csv", "--random-shapes"}) {
-    expect_refusal(bench({option, ""}), 2, std::string(option) + " has an empty value; is a shell variable not set?");
-    expect_refusal(bench({std::string(option) + "="}), 2, std::string(option) + " has an empty value; is a shell");
+    expect_refusal_at_once(bench({option, ""}), 2,
+                           std::string(option) + " has an empty value; is a shell variable not set?");
+    expect_refusal_at_once(bench({std::string(option) + "="}), 2,
+                           std::string(option) + " has an empty value; is a shell");
   }
-  expect_refusal({"compare", "a.json", ""}, 2, "FILE... has an empty value; is a shell variable not set?");
+  expect_refusal_at_once({"compare", "a.json", ""}, 2, "FILE... has an empty value; is a shell variable not set?");
 }
 
 TEST(command_line, refuses_names_that_no_worker_knows) {
-  expect_refusal(bench({"--op", "ad"}), 2, "--op: unknown operation 'ad'; did you mean 'add'?");
-  expect_refusal(bench({"--dtype", "f46"}), 2, "--dtype: unknown type 'f46'; did you mean 'f64'?");
-  expect_refusal(bench({"--impl", "portible"}), 2,
-                 "--impl: unknown implementation 'portible'; did you mean 'portable'?");
-  expect_refusal(bench({"--op", "softmax", "--shape", "row=4"}), 2,
-                 "--shape: unknown axis 'row'; did you mean 'rows'?");
-  expect_refusal(bench({"--op", "scale", "--set", "alhpa=2"}), 2,
-                 "--set: unknown parameter 'alhpa'; did you mean 'alpha'?");
-  expect_refusal(bench({"--data", "residnt"}), 2, "did you mean 'resident'?");
-  expect_refusal(bench({"--cache", "warm"}), 2, "--cache: unknown value 'warm'");
+  expect_refusal_at_once(bench({"--op", "ad"}), 2, "--op: unknown operation 'ad'; did you mean 'add'?");
+  expect_refusal_at_once(bench({"--dtype", "f46"}), 2, "--dtype: unknown type 'f46'; did you mean 'f64'?");
+  expect_refusal_at_once(bench({"--impl", "portible"}), 2,
+                         "--impl: unknown implementation 'portible'; did you mean 'portable'?");
+  expect_refusal_at_once(bench({"--op", "softmax", "--shape", "row=4"}), 2,
+                         "--shape: unknown axis 'row'; did you mean 'rows'?");
+  expect_refusal_at_once(bench({"--op", "scale", "--set", "alhpa=2"}), 2,
+                         "--set: unknown parameter 'alhpa'; did you mean 'alpha'?");
+  expect_refusal_at_once(bench({"--data", "residnt"}), 2, "did you mean 'resident'?");
+  expect_refusal_at_once(bench({"--cache", "warm"}), 2, "--cache: unknown value 'warm'");
 }
 
 TEST(command_line, says_what_this_machine_lacks) {
-  expect_refusal(bench({"--device", "cuda:0"}), 3, "there is no device 'cuda:0'; there are: fake:0");
-  expect_refusal({"bench", "--no-search"}, 3, "there is no worker program");
-  expect_refusal({"bench", "--no-search", "--worker", "x=/nonexistent/worker"}, 3, "/nonexistent/worker");
-  expect_refusal(bench({}, "--fault hello=unavailable"), 3, "there is no driver for the device");
+  expect_refusal_at_once(bench({"--device", "cuda:0"}), 3, "there is no device 'cuda:0'; there are: fake:0");
+  expect_refusal_at_once({"bench", "--no-search"}, 3, "there is no worker program");
+  expect_refusal_at_once({"bench", "--no-search", "--worker", "x=/nonexistent/worker"}, 3, "/nonexistent/worker");
+  expect_refusal_at_once(bench({}, "--fault hello=unavailable"), 3, "there is no driver for the device");
 }
 
 TEST(command_line, a_size_beyond_memory_is_an_error_with_both_numbers) {
-  expect_refusal(bench({"--op", "add", "--size", "1TB"}, "--memory 1000000000"), 3,
-                 "no case fits into memory: add needs 3TiB of memory (3298534883328 bytes), but fake:0 has 953.67MiB "
-                 "(1000000000 bytes); choose");
+  expect_refusal_at_once(
+      bench({"--op", "add", "--size", "1TB"}, "--memory 1000000000"), 3,
+      "no case fits into memory: add needs 3TiB of memory (3298534883328 bytes), but fake:0 has 953.67MiB "
+      "(1000000000 bytes); choose");
 }
 
 TEST(command_line, lack_of_memory_has_one_exit_code_whenever_it_is_noticed) {

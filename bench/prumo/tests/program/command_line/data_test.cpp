@@ -13,12 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-void expect_refusal(const std::vector<std::string>& words, int code, const std::string& message) {
-  const program_result result = run_prumo(words);
-  EXPECT_EQ(result.code, code) << result.err;
-  EXPECT_THAT(result.err, AllOf(::testing::StartsWith("prumo: "), HasSubstr(message)));
-}
-
 class data_verb_test : public ::testing::Test {
  protected:
   [[nodiscard]] std::string in(const std::string& name) const { return folder_.file(name); }

@@ -22,7 +22,6 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 /// `prumo infer` of a few digits with the scripted worker.
 program_result infer(const std::vector<std::string>& words, const std::string& options = {}) {
@@ -65,11 +64,6 @@ class infer_test : public ::testing::Test {
 
   temporary_folder folder_;
 };
-
-void expect_refusal(const program_result& result, int code, const std::string& message) {
-  EXPECT_EQ(result.code, code) << result.err;
-  EXPECT_THAT(result.err, AllOf(::testing::StartsWith("prumo: "), HasSubstr(message)));
-}
 
 TEST_F(infer_test, without_files_runs_a_net_on_digits_and_says_what_it_took) {
   const program_result result = infer({"--batch", "10,20", "-o", in("r.json"), "--csv", in("r.csv")});

@@ -43,11 +43,6 @@ json only_result(const std::string& path) {
   return results.at(0);
 }
 
-void expect_refusal(const program_result& result, int code, const std::string& message) {
-  EXPECT_EQ(result.code, code) << result.err;
-  EXPECT_THAT(result.err, AllOf(HasSubstr("prumo: "), HasSubstr(message)));
-}
-
 class train_test : public ::testing::Test {
  protected:
   [[nodiscard]] std::string in(const std::string& name) const { return folder_.file(name); }

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
+json measure_resident(const std::vector<std::string>& words, const std::string& worker = {}) {
   return bench_with_fake_worker(joined({"--data", "resident"}, words), worker);
 }
 
@@ -27,8 +27,8 @@ std::set<std::string> probes_of(const json& document) {
 
 TEST(ceilings, are_measured_in_turns_with_the_cases_that_they_bound) {
   const temporary_folder folder;
-  measure({"--op", "add", "--size", "2MB", "--target-noise", "0.0001%", "--time-budget", "3s"},
-          "--noise 0.2 --delay 0.02 --log " + folder.file("log"));
+  measure_resident({"--op", "add", "--size", "2MB", "--target-noise", "0.0001%", "--time-budget", "3s"},
+                   "--noise 0.2 --delay 0.02 --log " + folder.file("log"));
   std::istringstream lines(read_file(folder.file("log")));
   int cases = 0;
   int triads = 0;
@@ -49,13 +49,15 @@ TEST(ceilings, are_measured_in_turns_with_the_cases_that_they_bound) {
 }
 
 TEST(ceilings, only_what_can_bound_a_case_is_probed) {
-  EXPECT_EQ(probes_of(measure({"--op", "scale", "--size", "2MB"})), (std::set<std::string>{"copy", "fma", "launch"}));
-  EXPECT_EQ(probes_of(measure({"--op", "sum", "--size", "2MB"})), (std::set<std::string>{"read", "fma", "launch"}));
+  EXPECT_EQ(probes_of(measure_resident({"--op", "scale", "--size", "2MB"})),
+            (std::set<std::string>{"copy", "fma", "launch"}));
+  EXPECT_EQ(probes_of(measure_resident({"--op", "sum", "--size", "2MB"})),
+            (std::set<std::string>{"read", "fma", "launch"}));
 }
 
 TEST(ceilings, stay_prepared_from_group_to_group_of_a_size) {
   const temporary_folder folder;
-  measure({"--op", "add,mul", "--size", "2MB,4MB"}, "--log " + folder.file("log"));
+  measure_resident({"--op", "add,mul", "--size", "2MB,4MB"}, "--log " + folder.file("log"));
   std::istringstream lines(read_file(folder.file("log")));
   std::string order;
   for (std::string line; std::getline(lines, line);) {
@@ -68,7 +70,7 @@ TEST(ceilings, stay_prepared_from_group_to_group_of_a_size) {
 
 TEST(ceilings, of_a_case_are_those_of_its_own_group) {
   // Every second answer of the probe is half as fast: its median lies between, and so may the case's share of it.
-  const json document = measure({"--op", "add", "--size", "2MB"}, "--disturb triad=2");
+  const json document = measure_resident({"--op", "add", "--size", "2MB"}, "--disturb triad=2");
   const json& result = document.at("results").at(0);
   ASSERT_EQ(result.at("status"), "ok");
   EXPECT_GT(result.at("percent").at("roofline").get<double>(), 99);
@@ -79,21 +81,21 @@ TEST(ceilings, of_a_case_are_those_of_its_own_group) {
 
 TEST(ceilings, without_room_beside_the_case_are_measured_after_it) {
   // Room for one set of arrays of 6 MiB, not for two.
-  const json document = measure({"--op", "add", "--size", "2MB"}, "--memory 7000000");
+  const json document = measure_resident({"--op", "add", "--size", "2MB"}, "--memory 7000000");
   const json& result = document.at("results").at(0);
   ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
   EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 100, 1);
 }
 
 TEST(ceilings, what_writes_only_is_judged_by_the_better_of_copy_and_triad) {
-  const json document = measure({"--op", "fill", "--size", "2MB"});
+  const json document = measure_resident({"--op", "fill", "--size", "2MB"});
   EXPECT_EQ(probes_of(document), (std::set<std::string>{"copy", "fma", "launch", "triad"}));
   EXPECT_THAT(document.at("results").at(0).at("roof").at("memory_probe").get<std::string>(),
               ::testing::AnyOf("copy", "triad"));
 }
 
 TEST(ceilings, of_several_ways_the_fastest_counts) {
-  const json document = measure({"--op", "fill", "--size", "2MB"}, "--more-probes");
+  const json document = measure_resident({"--op", "fill", "--size", "2MB"}, "--more-probes");
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("roof").at("memory_probe"), "write");
   EXPECT_NEAR(result.at("roof").at("memory").get<double>(), 20e9, 0.2e9);
@@ -109,19 +111,20 @@ TEST(ceilings, of_several_ways_the_fastest_counts) {
 }
 
 TEST(ceilings, a_kind_of_function_that_takes_longer_than_memory_is_the_bound) {
-  const json document = measure({"--op", "softmax", "--size", "2MB"}, "--more-probes");
+  const json document = measure_resident({"--op", "softmax", "--size", "2MB"}, "--more-probes");
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("bound"), "compute");
   EXPECT_EQ(result.at("roof").at("compute_from"), "exp_rate");
   EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 80, 1);
   EXPECT_EQ(probes_of(document), (std::set<std::string>{"copy", "exp_rate", "fma", "launch"}));
-  const json other = measure({"--op", "softmax", "--size", "2MB"});
+  const json other = measure_resident({"--op", "softmax", "--size", "2MB"});
   EXPECT_EQ(other.at("results").at(0).at("bound"), "memory") << "no exponentials are counted";
 }
 
 TEST(ceilings, keep_their_samples_and_give_shares_an_interval) {
-  const json document = measure({"--op", "add", "--size", "2MB", "--target-noise", "0.0001%", "--time-budget", "3s"},
-                                "--noise 0.05 --delay 0.02");
+  const json document =
+      measure_resident({"--op", "add", "--size", "2MB", "--target-noise", "0.0001%", "--time-budget", "3s"},
+                       "--noise 0.05 --delay 0.02");
   const json& result = document.at("results").at(0);
   for (const json& ceiling : document.at("devices").at(0).at("ceilings")) {
     if (ceiling.at("probe") != "triad") continue;
@@ -136,7 +139,7 @@ TEST(ceilings, keep_their_samples_and_give_shares_an_interval) {
 }
 
 TEST(ceilings, a_call_below_the_launch_floor_is_bound_by_it) {
-  const json document = measure({"--op", "add", "--shape", "n=100"});
+  const json document = measure_resident({"--op", "add", "--shape", "n=100"});
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("bound"), "launch");
   EXPECT_NEAR(result.at("percent").at("roofline").get<double>(), 100, 1) << "of a triad that is as short";
@@ -149,7 +152,7 @@ TEST(ceilings, a_call_below_the_launch_floor_is_bound_by_it) {
 }
 
 TEST(ceilings, a_probe_that_fails_costs_the_share_alone) {
-  const json document = measure({"--op", "add", "--size", "2MB"}, "--fault sample:triad=error:failed");
+  const json document = measure_resident({"--op", "add", "--size", "2MB"}, "--fault sample:triad=error:failed");
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("status"), "ok");
   EXPECT_TRUE(result.at("percent").at("roofline").is_null());

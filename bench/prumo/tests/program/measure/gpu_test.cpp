@@ -21,21 +21,21 @@ using ::testing::Not;
 
 constexpr double mebibyte = 1024.0 * 1024;
 
-std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+std::vector<std::string> gpu_bench_words(const std::vector<std::string>& words, const std::string& worker = {}) {
   return joined(joined({"bench", "--quick"}, words), fake_worker_words("--backend cuda " + worker));
 }
 
 /// Read back through the schema.
-json measure(const std::vector<std::string>& words, const std::string& worker = {}) {
+json measure_gpu(const std::vector<std::string>& words, const std::string& worker = {}) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  const program_result result = run_prumo(bench(joined(words, {"-o", path}), worker));
+  const program_result result = run_prumo(gpu_bench_words(joined(words, {"-o", path}), worker));
   EXPECT_EQ(result.code, 0) << result.err;
   return load_results(path);
 }
 
 TEST(gpu, resident_kernels_come_as_device_time_and_wall_time_beside_it) {
-  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"});
+  const json document = measure_gpu({"--op", "add", "--size", "2MB", "--data", "resident"});
   EXPECT_TRUE(document.at("devices").at(0).at("threads").is_null());
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("time_s").at("clock"), "device");
@@ -46,7 +46,7 @@ TEST(gpu, resident_kernels_come_as_device_time_and_wall_time_beside_it) {
 }
 
 TEST(gpu, clock_energy_temperature_and_throttling_are_told) {
-  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident"}, "--throttle 'power cap'");
+  const json document = measure_gpu({"--op", "add", "--size", "2MB", "--data", "resident"}, "--throttle 'power cap'");
   const json& result = document.at("results").at(0);
   EXPECT_EQ(result.at("clock_mhz"), 1485.0);
   EXPECT_NEAR(result.at("energy_j").get<double>(), 0.5, 1e-9) << "of one call";
@@ -55,8 +55,8 @@ TEST(gpu, clock_energy_temperature_and_throttling_are_told) {
 }
 
 TEST(gpu, time_for_the_states_of_power_is_kept_for_the_largest_size_of_an_operation) {
-  const json document = measure({"--op", "add", "--size", "4MB,16MB,2MB,8MB", "--data", "resident", "--case-limit",
-                                 "500ms", "--time-budget", "20s"});
+  const json document = measure_gpu({"--op", "add", "--size", "4MB,16MB,2MB,8MB", "--data", "resident", "--case-limit",
+                                     "500ms", "--time-budget", "20s"});
   for (const json& result : document.at("results")) {
     ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
     const bool largest = result.at("bytes_per_array") == 16 * mebibyte;
@@ -66,14 +66,14 @@ TEST(gpu, time_for_the_states_of_power_is_kept_for_the_largest_size_of_an_operat
 }
 
 TEST(gpu, the_peak_at_the_measured_clock_follows_the_clock_of_the_samples) {
-  const json document = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
+  const json document = measure_gpu({"--op", "gemm", "--size", "2MB", "--data", "resident"});
   const json& percent = document.at("results").at(0).at("percent");
   EXPECT_NEAR(percent.at("peak_max_clock").get<double>(), 50, 1);
   EXPECT_NEAR(percent.at("peak_measured_clock").get<double>(), 50 * 1980.0 / 1485.0, 1);
 }
 
 TEST(gpu, products_of_f16_are_held_against_the_tensor_unit_that_sums_in_f32) {
-  const json document = measure({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident"});
+  const json document = measure_gpu({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident"});
   const json& result = document.at("results").at(0);
   ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
   EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 25, 1);
@@ -92,17 +92,17 @@ TEST(gpu, products_of_f16_are_held_against_the_tensor_unit_that_sums_in_f32) {
 
 TEST(gpu, products_that_leave_the_tensor_unit_alone_are_held_against_the_vector_unit) {
   const json portable =
-      measure({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident", "--impl", "portable"});
+      measure_gpu({"--op", "gemm", "--size", "2MB", "--dtype", "f16", "--data", "resident", "--impl", "portable"});
   const json& result = portable.at("results").at(0);
   EXPECT_EQ(result.at("unit"), "vector");
   EXPECT_NEAR(result.at("percent").at("peak_max_clock").get<double>(), 10, 1) << "a quarter of 2e11 of 5e11 flop/s";
   EXPECT_FALSE(result.at("percent").at("roofline").is_null());
-  const json strict = measure({"--op", "gemm", "--size", "2MB", "--data", "resident"});
+  const json strict = measure_gpu({"--op", "gemm", "--size", "2MB", "--data", "resident"});
   EXPECT_EQ(strict.at("results").at(0).at("unit"), "vector") << "there is no tensor unit for f32";
 }
 
 TEST(gpu, transferred_cases_tell_their_copies) {
-  const json document = measure({"--op", "add", "--size", "2MB", "--data", "resident,transferred"});
+  const json document = measure_gpu({"--op", "add", "--size", "2MB", "--data", "resident,transferred"});
   ASSERT_EQ(document.at("results").size(), 3U);
   const json& pinned = document.at("results").at(1);
   const json& pageable = document.at("results").at(2);
@@ -127,7 +127,8 @@ TEST(gpu, transferred_cases_tell_their_copies) {
 }
 
 TEST(gpu, the_table_splits_a_call_with_transfers) {
-  const program_result result = run_prumo(bench({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}));
+  const program_result result =
+      run_prumo(gpu_bench_words({"--op", "add", "--size", "2MB", "--host-memory", "pinned,pageable"}));
   EXPECT_THAT(result.out, AllOf(HasSubstr("kernel"), HasSubstr("h2d"), HasSubstr("d2h"), HasSubstr("pinned"),
                                 HasSubstr("pageable"), HasSubstr("h2d, d2h: the copies alone")));
   // 6 MiB at 20 GB/s each way and in the kernel.
@@ -135,7 +136,7 @@ TEST(gpu, the_table_splits_a_call_with_transfers) {
 }
 
 TEST(gpu, calls_launched_one_by_one_are_held_against_launches_of_their_kind) {
-  const json document = measure({"--op", "add", "--size", "4KB,64MB", "--dispatch", "recorded,single"});
+  const json document = measure_gpu({"--op", "add", "--size", "4KB,64MB", "--dispatch", "recorded,single"});
   std::map<std::string, json> of;
   for (const json& result : document.at("results")) {
     ASSERT_EQ(result.at("status"), "ok") << result.at("reason");
@@ -160,15 +161,15 @@ TEST(gpu, calls_launched_one_by_one_are_held_against_launches_of_their_kind) {
 
 TEST(gpu, the_table_tells_what_a_call_costs_beyond_a_launch) {
   const program_result result =
-      run_prumo(bench({"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "single"}));
+      run_prumo(gpu_bench_words({"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "single"}));
   EXPECT_THAT(result.out, AllOf(HasSubstr("single calls"), HasSubstr("beyond launch"), HasSubstr("500 ns")));
-  const program_result recorded = run_prumo(bench({"--op", "add", "--size", "4KB", "--data", "resident"}));
+  const program_result recorded = run_prumo(gpu_bench_words({"--op", "add", "--size", "4KB", "--data", "resident"}));
   EXPECT_THAT(recorded.out, AllOf(Not(HasSubstr("recorded")), Not(HasSubstr("beyond launch"))));
 }
 
 TEST(gpu, a_worker_that_always_records_has_no_single_calls) {
-  const json document = measure({"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "recorded,single"},
-                                "--always-recorded");
+  const json document = measure_gpu(
+      {"--op", "add", "--size", "4KB", "--data", "resident", "--dispatch", "recorded,single"}, "--always-recorded");
   const json& results = document.at("results");
   ASSERT_EQ(results.size(), 2U);
   EXPECT_EQ(results.at(0).at("status"), "ok");

@@ -21,7 +21,7 @@ struct outcome {
   std::string table;
 };
 
-outcome measure(const std::vector<std::string>& words, const std::string& worker) {
+outcome measure_states(const std::vector<std::string>& words, const std::string& worker) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   const program_result result = run_prumo(
@@ -34,7 +34,7 @@ outcome measure(const std::vector<std::string>& words, const std::string& worker
 double median_of(const json& time) { return time.at("median").get<double>(); }
 
 TEST(power_states, what_the_power_limit_does_stays_out_of_the_time) {
-  const outcome found = measure({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16");
+  const outcome found = measure_states({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16");
   const json& result = found.document.at("results").at(0);
   const json& burst = result.at("states").at("burst");
   const json& sustained = result.at("states").at("sustained");
@@ -55,13 +55,13 @@ TEST(power_states, what_the_power_limit_does_stays_out_of_the_time) {
 }
 
 TEST(power_states, a_case_that_no_limit_slows_has_no_note) {
-  const outcome found = measure({"--power-states", "all"}, "--backend cuda");
+  const outcome found = measure_states({"--power-states", "all"}, "--backend cuda");
   EXPECT_TRUE(found.document.at("results").at(0).contains("states"));
   EXPECT_THAT(found.table, Not(HasSubstr("burst")));
 }
 
 TEST(power_states, a_device_without_clock_and_energy_is_measured_in_the_same_way) {
-  const outcome found = measure({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16 --no-energy");
+  const outcome found = measure_states({"--power-states", "all"}, "--backend cuda --slow-sustained 1.16 --no-energy");
   const json& states = found.document.at("results").at(0).at("states");
   EXPECT_NEAR(median_of(states.at("sustained")), 1.16 * median_of(states.at("burst")),
               0.01 * median_of(states.at("burst")));
@@ -69,9 +69,11 @@ TEST(power_states, a_device_without_clock_and_energy_is_measured_in_the_same_way
 }
 
 TEST(power_states, are_measured_where_they_were_asked_for) {
-  EXPECT_FALSE(measure({"--power-states", "none"}, "--backend cuda").document.at("results").at(0).contains("states"));
-  EXPECT_FALSE(measure({}, "--backend openmp").document.at("results").at(0).contains("states")) << "a host";
-  EXPECT_TRUE(measure({"--power-states", "all"}, "--backend openmp").document.at("results").at(0).contains("states"));
+  EXPECT_FALSE(
+      measure_states({"--power-states", "none"}, "--backend cuda").document.at("results").at(0).contains("states"));
+  EXPECT_FALSE(measure_states({}, "--backend openmp").document.at("results").at(0).contains("states")) << "a host";
+  EXPECT_TRUE(
+      measure_states({"--power-states", "all"}, "--backend openmp").document.at("results").at(0).contains("states"));
   const program_result wrong = run_prumo({"bench", "--power-states", "some"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--power-states"));

@@ -22,7 +22,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-program_result bench(const std::vector<std::string>& words, const std::string& worker = "--backend openmp") {
+program_result bench_random_shapes(const std::vector<std::string>& words,
+                                   const std::string& worker = "--backend openmp") {
   return run_prumo(joined(joined({"bench", "--no-probe"}, words), fake_worker_words(worker)));
 }
 
@@ -51,7 +52,7 @@ TEST(random_shapes, do_not_depend_on_the_other_operations) {
   const temporary_folder folder;
   const auto shapes = [&](const std::vector<std::string>& words) {
     const program_result result =
-        bench(joined(words, {"--time-budget", "60s", "--force", "-o", folder.file("r.json")}));
+        bench_random_shapes(joined(words, {"--time-budget", "60s", "--force", "-o", folder.file("r.json")}));
     EXPECT_EQ(result.code, 0) << result.err;
     std::map<std::string, std::multiset<std::string>> found;
     const json document = load_results(folder.file("r.json"));
@@ -125,9 +126,9 @@ TEST(random_shapes, are_left_out_for_all_devices_or_for_none) {
 }
 
 TEST(random_shapes, replace_sizes) {
-  EXPECT_EQ(bench({"--random-shapes", "4", "--size", "2MB"}).code, 2);
-  EXPECT_EQ(bench({"--random-shapes", "0"}).code, 2);
-  EXPECT_THAT(bench({"--random-shapes", "3", "--op", "gemm", "--list"}).out, HasSubstr("k="));
+  EXPECT_EQ(bench_random_shapes({"--random-shapes", "4", "--size", "2MB"}).code, 2);
+  EXPECT_EQ(bench_random_shapes({"--random-shapes", "0"}).code, 2);
+  EXPECT_THAT(bench_random_shapes({"--random-shapes", "3", "--op", "gemm", "--list"}).out, HasSubstr("k="));
 }
 
 }  // namespace

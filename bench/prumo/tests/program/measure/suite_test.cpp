@@ -19,14 +19,14 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-program_result bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+program_result bench_suite(const std::vector<std::string>& words, const std::string& worker = {}) {
   return run_prumo(joined(joined({"bench", "--quick"}, words), fake_worker_words(worker)));
 }
 
 TEST(suite, measures_the_cases_of_the_study_and_prints_its_tables) {
   const temporary_folder folder;
   const program_result result =
-      bench({"--suite", "theano-2017", "--no-probe", "--time-budget", "60s", "-o", folder.file("r.json")});
+      bench_suite({"--suite", "theano-2017", "--no-probe", "--time-budget", "60s", "-o", folder.file("r.json")});
   EXPECT_EQ(result.code, 0) << result.err;
   const json document = load_results(folder.file("r.json"));
   std::map<std::string, int> cases;
@@ -46,12 +46,12 @@ TEST(suite, measures_the_cases_of_the_study_and_prints_its_tables) {
 }
 
 TEST(suite, is_listed_and_takes_no_operations_of_the_users) {
-  EXPECT_THAT(bench({"--help"}).out, HasSubstr("theano-2017"));
-  EXPECT_THAT(bench({"--suite", "theano-2017", "--list"}).out, HasSubstr("k=16384 m=512 n=512"));
-  const program_result unknown = bench({"--suite", "theano"});
+  EXPECT_THAT(bench_suite({"--help"}).out, HasSubstr("theano-2017"));
+  EXPECT_THAT(bench_suite({"--suite", "theano-2017", "--list"}).out, HasSubstr("k=16384 m=512 n=512"));
+  const program_result unknown = bench_suite({"--suite", "theano"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("unknown suite 'theano'; did you mean 'theano-2017'?"));
-  EXPECT_EQ(bench({"--suite", "theano-2017", "--op", "add"}).code, 2);
+  EXPECT_EQ(bench_suite({"--suite", "theano-2017", "--op", "add"}).code, 2);
 }
 
 TEST(suite, of_a_course_has_the_layers_of_its_net) {
@@ -61,12 +61,12 @@ TEST(suite, of_a_course_has_the_layers_of_its_net) {
   EXPECT_EQ(which.cases.back().op, "convolution");
   EXPECT_EQ(which.cases.back().shape.at("images"), 10000);
   EXPECT_EQ(which.cases.back().shape.at("in_channels"), 4);
-  const program_result result = bench({"--suite", name});
+  const program_result result = bench_suite({"--suite", name});
   EXPECT_THAT(result.err, HasSubstr("unknown operation 'convolution'")) << "the scripted worker has none";
 }
 
 TEST(published, rows_stand_below_the_table) {
-  const program_result result = bench({"--op", "add", "--size", "2MB", "--with", "theano-2017"});
+  const program_result result = bench_suite({"--op", "add", "--size", "2MB", "--with", "theano-2017"});
   EXPECT_EQ(result.code, 0) << result.err;
   const auto place = result.out.find("Published: theano-2017");
   ASSERT_NE(place, std::string::npos);
@@ -78,7 +78,7 @@ TEST(published, rows_stand_below_the_table) {
 
 TEST(published, an_unknown_set_is_refused_before_anything_is_measured) {
   const temporary_folder folder;
-  const program_result result = bench({"--with", "theano"}, "--log " + folder.file("log"));
+  const program_result result = bench_suite({"--with", "theano"}, "--log " + folder.file("log"));
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("unknown reference 'theano'"),
                                 HasSubstr("ece408-2019, ece408-2020, mnist-cuda, mnist-training, mps")));

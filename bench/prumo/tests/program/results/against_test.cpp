@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using words = std::vector<std::string>;
 
 /// A build whose worker is the scripted one.
 class other_build {
@@ -37,7 +36,8 @@ class other_build {
   temporary_folder folder_;
 };
 
-words bench(const other_build& other, const words& more, const std::string& own_options = {}) {
+std::vector<std::string> bench_against(const other_build& other, const std::vector<std::string>& more,
+                                       const std::string& own_options = {}) {
   return joined(
       joined({"bench", "--against", other.path(), "--op", "add,mul,scale", "--size", "2MB", "--no-probe"}, more),
       fake_worker_words(own_options));
@@ -60,7 +60,7 @@ std::vector<std::size_t> runs_of(const json& result) {
 
 TEST(against, a_planted_slow_down_is_called_slower_and_fails_the_gate) {
   const other_build other;
-  const program_result result = run_prumo(bench(other, {"--gate", "3%"}, "--factor scale=1.05"));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%"}, "--factor scale=1.05"));
   EXPECT_EQ(result.code, 1) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "scale"), AllOf(HasSubstr("1.05"), HasSubstr("slower")));
   EXPECT_THAT(row_of(result.out, "add"), HasSubstr("same"));
@@ -69,24 +69,24 @@ TEST(against, a_planted_slow_down_is_called_slower_and_fails_the_gate) {
 
 TEST(against, a_parameter_that_the_older_build_lacks_is_left_out_where_it_has_its_default) {
   const other_build older("--without-parameter alpha");
-  const program_result usual = run_prumo(bench(older, {}));
+  const program_result usual = run_prumo(bench_against(older, {}));
   EXPECT_EQ(usual.code, 0) << usual.out << usual.err;
   EXPECT_THAT(usual.out, HasSubstr("3 cases compared: 3 same"));
-  const program_result other_value = run_prumo(bench(older, {"--set", "alpha=3"}));
+  const program_result other_value = run_prumo(bench_against(older, {"--set", "alpha=3"}));
   EXPECT_NE(other_value.code, 0);
   EXPECT_THAT(other_value.out, HasSubstr("there is no scale parameter 'alpha'"));
 }
 
 TEST(against, without_a_gate_a_slow_down_is_told_and_no_more) {
   const other_build other;
-  const program_result result = run_prumo(bench(other, {}, "--factor scale=1.05"));
+  const program_result result = run_prumo(bench_against(other, {}, "--factor scale=1.05"));
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(row_of(result.out, "scale"), HasSubstr("slower"));
 }
 
 TEST(against, a_slow_down_within_the_gate_passes) {
   const other_build other;
-  const program_result result = run_prumo(bench(other, {"--gate", "10%"}, "--factor scale=1.05"));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "10%"}, "--factor scale=1.05"));
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "scale"), HasSubstr("same"));
 }
@@ -96,14 +96,14 @@ TEST(against, one_build_is_the_same_as_itself) {
   // Processes have their luck, each run another one, here by half a percent.
   const temporary_folder folder;
   const std::string luck = "--starts " + folder.file("starts") + " --by-start 1,1.005,0.996,1.002";
-  const program_result result = run_prumo(bench(other, {"--gate", "3%", "--runs", "4"}, luck));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%", "--runs", "4"}, luck));
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   for (const char* op : {"add", "mul", "scale"}) EXPECT_THAT(row_of(result.out, op), HasSubstr("same"));
 }
 
 TEST(against, a_faster_build_passes_and_is_told) {
   const other_build other("--factor add=1.2");
-  const program_result result = run_prumo(bench(other, {"--gate", "3%"}));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%"}));
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "add"), HasSubstr("faster"));
 }
@@ -112,7 +112,7 @@ TEST(against, one_slow_process_is_no_slower_build) {
   const temporary_folder folder;
   const other_build other;
   const std::string luck = "--starts " + folder.file("starts") + " --by-start 1,1,1.2";
-  const program_result result = run_prumo(bench(other, {"--gate", "3%", "--runs", "3"}, luck));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%", "--runs", "3"}, luck));
   EXPECT_EQ(result.code, 4) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "add"), HasSubstr("unclear"));
   EXPECT_THAT(result.out, AllOf(HasSubstr("3 unclear"), HasSubstr("gate 3 %: INCONCLUSIVE; 3 cases may be slower")));
@@ -124,7 +124,7 @@ TEST(against, measuring_goes_on_while_the_answer_is_open) {
   // The third process is slower by 3 %; after some more it is clear that this was chance.
   const std::string luck = "--starts " + folder.file("starts") + " --by-start 1,1,1.03,1,1,1,1,1,1,1,1,1,1,1,1,1,1";
   const std::string path = folder.file("r.json");
-  const program_result result = run_prumo(bench(other, {"--gate", "3%", "-o", path}, luck));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%", "-o", path}, luck));
   EXPECT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_THAT(result.err, HasSubstr("after 3 process runs 3 of 3 cases are open; measuring goes on to run 4"));
   const json document = load_results(path);
@@ -137,7 +137,7 @@ TEST(against, measuring_goes_on_while_the_answer_is_open) {
 
 TEST(against, each_run_has_the_rounds_that_pairing_needs) {
   const other_build other;
-  const program_result result = run_prumo(bench(other, {"-o", "-"}));
+  const program_result result = run_prumo(bench_against(other, {"-o", "-"}));
   const json document = json::parse(result.out);
   for (const json& it : document.at("results")) {
     for (const json& rounds : it.at("time_s").at("rounds")) EXPECT_GE(rounds.size(), fewest_rounds) << it.at("key");
@@ -149,7 +149,7 @@ TEST(against, both_builds_are_fresh_processes_in_each_run_and_take_turns_in_star
   const std::string starts = folder.file("starts");
   const other_build other("--label old --starts " + starts);
   const program_result result =
-      run_prumo(bench(other, {"-o", folder.file("r.json")}, "--label new --starts " + starts));
+      run_prumo(bench_against(other, {"-o", folder.file("r.json")}, "--label new --starts " + starts));
   EXPECT_EQ(result.code, 0) << result.err;
   std::istringstream lines(read_file(starts));
   std::string order;
@@ -162,7 +162,7 @@ TEST(against, the_file_tells_which_samples_are_of_which_run) {
   const temporary_folder folder;
   const other_build other;
   const std::string path = folder.file("r.json");
-  ASSERT_EQ(run_prumo(bench(other, {"-o", path, "--runs", "4"})).code, 0);
+  ASSERT_EQ(run_prumo(bench_against(other, {"-o", path, "--runs", "4"})).code, 0);
   const json document = load_results(path);
   EXPECT_EQ(document.at("run").at("against").at("suffix"), "@against");
   EXPECT_EQ(document.at("run").at("against").at("build"), other.path());
@@ -201,7 +201,7 @@ TEST(against, a_worker_that_dies_in_one_run_costs_that_run) {
   const temporary_folder folder;
   const other_build other("--once " + folder.file("died") + " --fault sample:mul=die");
   const std::string path = folder.file("r.json");
-  const program_result result = run_prumo(bench(other, {"-o", path}));
+  const program_result result = run_prumo(bench_against(other, {"-o", path}));
   const json document = load_results(path);
   for (const json& it : document.at("results")) {
     ASSERT_EQ(it.at("status"), "ok") << it.dump();
@@ -215,16 +215,16 @@ TEST(against, a_worker_that_dies_in_one_run_costs_that_run) {
 
 TEST(against, a_case_that_dies_with_this_build_fails_the_gate) {
   const other_build other;
-  const program_result result = run_prumo(bench(other, {"--gate", "3%"}, "--fault sample:mul=die"));
+  const program_result result = run_prumo(bench_against(other, {"--gate", "3%"}, "--fault sample:mul=die"));
   EXPECT_EQ(result.code, 1) << result.out << result.err;
   EXPECT_THAT(row_of(result.out, "add"), HasSubstr("same"));
-  const program_result ungated = run_prumo(bench(other, {}, "--fault sample:mul=die"));
+  const program_result ungated = run_prumo(bench_against(other, {}, "--fault sample:mul=die"));
   EXPECT_EQ(ungated.code, 3) << ungated.out << ungated.err;
 }
 
 TEST(against, what_the_builds_differ_in_stands_above_the_table) {
   const other_build other("--version-told 0.9.9");
-  const program_result result = run_prumo(bench(other, {}));
+  const program_result result = run_prumo(bench_against(other, {}));
   EXPECT_THAT(result.out, AllOf(HasSubstr("0.9.9"), HasSubstr("1.2.3"))) << result.err;
 }
 
@@ -242,7 +242,7 @@ TEST(against, an_interrupted_comparison_goes_on_with_the_runs_that_are_missing) 
   const other_build other;
   const std::string path = folder.file("r.json");
   {
-    background_program program(joined({PRUMO_PROGRAM}, bench(other, {"-o", path}, "--delay 0.1")));
+    background_program program(joined({PRUMO_PROGRAM}, bench_against(other, {"-o", path}, "--delay 0.1")));
     for (int i = 0; i < 3000; ++i) {
       if (fs::exists(path) && load_results(path).at("results").size() >= 4) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -252,7 +252,7 @@ TEST(against, an_interrupted_comparison_goes_on_with_the_runs_that_are_missing) 
   }
   const json before = load_results(path);
   ASSERT_GE(before.at("results").size(), 4U);
-  const program_result resumed = run_prumo(joined(bench(other, {"-o", path}), {"--resume"}));
+  const program_result resumed = run_prumo(joined(bench_against(other, {"-o", path}), {"--resume"}));
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   const json after = load_results(path);
   EXPECT_EQ(after.at("results").size(), 6U);
@@ -273,7 +273,7 @@ TEST(against, refuses_what_cannot_be_compared) {
   const temporary_folder empty;
   const other_build gpu("--backend cuda");
   const other_build other;
-  const auto refused = [](const words& more) {
+  const auto refused = [](const std::vector<std::string>& more) {
     const program_result result =
         run_prumo(joined(joined({"bench", "--op", "add", "--size", "2MB"}, more), fake_worker_words()));
     EXPECT_EQ(result.code, 2) << result.out;
@@ -314,8 +314,8 @@ TEST(against, noise_that_no_longer_changes_takes_no_rounds_from_the_builds) {
 
 TEST(against, a_time_budget_is_shared_by_all_runs) {
   const other_build other("--delay 0.01 --noise 0.2");
-  const program_result result = run_prumo(
-      bench(other, {"-o", "-", "--time-budget", "6s", "--target-noise", "0.0001%"}, "--delay 0.01 --noise 0.2"));
+  const program_result result = run_prumo(bench_against(
+      other, {"-o", "-", "--time-budget", "6s", "--target-noise", "0.0001%"}, "--delay 0.01 --noise 0.2"));
   const json document = json::parse(result.out);
   ASSERT_EQ(document.at("results").size(), 6U) << result.err;
   for (const json& it : document.at("results")) {

@@ -14,6 +14,7 @@ namespace prumo::bench::test {
 namespace {
 
 using bench::testing::document_of;
+using bench::testing::sample_bytes;
 using bench::testing::sample_result;
 using bench::testing::sample_state;
 using nlohmann::json;
@@ -22,13 +23,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::uint64_t size = 2097152;
-
-program_result compare(const std::vector<std::string>& words) { return run_prumo(joined({"compare"}, words)); }
-
 /// A file of one run with an addition that takes a millisecond in turns and has these states.
-std::string results(const temporary_folder& folder, const std::string& name, const json& states) {
-  json result = sample_result("add", size, 1e-3);
+std::string results_in_states(const temporary_folder& folder, const std::string& name, const json& states) {
+  json result = sample_result("add", sample_bytes, 1e-3);
   if (!states.empty()) result["states"] = states;
   json document = document_of({result});
   document["run"]["id"] = name;
@@ -43,9 +40,9 @@ json sustained(double seconds, double clock_mhz) {
 /// Words for three files of each side.
 std::vector<std::string> three_of_each(const temporary_folder& folder, const json& before, const json& after) {
   std::vector<std::string> words;
-  for (const char* name : {"a1", "a2", "a3"}) words.push_back(results(folder, name, before));
+  for (const char* name : {"a1", "a2", "a3"}) words.push_back(results_in_states(folder, name, before));
   words.emplace_back("--to");
-  for (const char* name : {"b1", "b2", "b3"}) words.push_back(results(folder, name, after));
+  for (const char* name : {"b1", "b2", "b3"}) words.push_back(results_in_states(folder, name, after));
   return words;
 }
 
@@ -61,7 +58,7 @@ TEST(compare_states, files_that_bench_wrote_are_compared_at_the_power_limit) {
   // The limited device runs at 1200 instead of 1485 MHz, and its calls take longer by just that.
   const std::vector<std::string> files{bench("a.json", ""), bench("b.json", " --slow-sustained 1.2375")};
   const std::string out = folder.file("c.json");
-  const program_result shown = compare(joined(files, {"--state", "sustained", "-o", out}));
+  const program_result shown = run_compare(joined(files, {"--state", "sustained", "-o", out}));
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out,
               AllOf(HasSubstr("sustained: measured after seconds of work at the case alone"),
@@ -71,31 +68,31 @@ TEST(compare_states, files_that_bench_wrote_are_compared_at_the_power_limit) {
   EXPECT_NEAR(side.at("ratio_per_clock").get<double>(), 1, 0.03);
   EXPECT_FALSE(side.at("energy_j").is_null());
 
-  const program_result burst = compare(joined(files, {"--state", "burst", "-o", out}));
+  const program_result burst = run_compare(joined(files, {"--state", "burst", "-o", out}));
   EXPECT_EQ(burst.code, 0) << burst.err;
   EXPECT_THAT(burst.out, Not(HasSubstr("another clock")));
   const json document = json::parse(read_file(out));
   EXPECT_EQ(document.at("state"), "burst");
   EXPECT_NEAR(document.at("cases").at(0).at("sides").at(1).at("ratio").get<double>(), 1, 0.03);
-  EXPECT_EQ(compare(files).out, compare(joined(files, {"--state", "turns"})).out);
+  EXPECT_EQ(run_compare(files).out, run_compare(joined(files, {"--state", "turns"})).out);
 }
 
 TEST(compare_states, a_gate_judges_the_state) {
   const temporary_folder folder;
   const auto slower = three_of_each(folder, sustained(1.2e-3, 1600), sustained(1.3e-3, 1600));
-  EXPECT_EQ(compare(joined(slower, {"--gate", "3%"})).code, 0) << "the turns are the same";
-  const program_result failed = compare(joined(slower, {"--gate", "3%", "--state", "sustained"}));
+  EXPECT_EQ(run_compare(joined(slower, {"--gate", "3%"})).code, 0) << "the turns are the same";
+  const program_result failed = run_compare(joined(slower, {"--gate", "3%", "--state", "sustained"}));
   EXPECT_EQ(failed.code, 1) << failed.out;
   EXPECT_THAT(failed.out, AllOf(HasSubstr("1.20 ms"), HasSubstr("1.30 ms"), HasSubstr("NOT passed, 1 slower")));
-  EXPECT_EQ(compare(joined(slower, {"--gate", "10%", "--state", "sustained"})).code, 0);
+  EXPECT_EQ(run_compare(joined(slower, {"--gate", "10%", "--state", "sustained"})).code, 0);
 }
 
 TEST(compare_states, a_gate_over_fewer_than_three_files_with_the_state_is_inconclusive) {
   const temporary_folder folder;
   auto words = three_of_each(folder, sustained(1.2e-3, 1600), sustained(1.2e-3, 1600));
-  EXPECT_EQ(compare(joined(words, {"--gate", "3%", "--state", "sustained"})).code, 0);
-  results(folder, "b2", {});
-  const program_result gated = compare(joined(words, {"--gate", "3%", "--state", "sustained"}));
+  EXPECT_EQ(run_compare(joined(words, {"--gate", "3%", "--state", "sustained"})).code, 0);
+  results_in_states(folder, "b2", {});
+  const program_result gated = run_compare(joined(words, {"--gate", "3%", "--state", "sustained"}));
   EXPECT_EQ(gated.code, 4) << gated.out;
   EXPECT_THAT(gated.out,
               AllOf(HasSubstr("INCONCLUSIVE"), HasSubstr("--power-states all"), Not(HasSubstr("--against"))));
@@ -104,21 +101,21 @@ TEST(compare_states, a_gate_over_fewer_than_three_files_with_the_state_is_inconc
 
 TEST(compare_states, what_no_file_has_is_refused_with_the_remedy) {
   const temporary_folder folder;
-  const std::string with = results(folder, "with.json", sustained(1.2e-3, 1600));
-  const std::string without = results(folder, "without.json", {});
-  const program_result none = compare({with, without, "--state", "burst"});
+  const std::string with = results_in_states(folder, "with.json", sustained(1.2e-3, 1600));
+  const std::string without = results_in_states(folder, "without.json", {});
+  const program_result none = run_compare({with, without, "--state", "burst"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.out, IsEmpty());
   EXPECT_THAT(none.err,
               AllOf(HasSubstr("--state burst: no result of these files"), HasSubstr("prumo bench --power-states all")));
-  const program_result one_side = compare({with, without, "--state", "sustained"});
+  const program_result one_side = run_compare({with, without, "--state", "sustained"});
   EXPECT_EQ(one_side.code, 2);
   EXPECT_THAT(one_side.err, AllOf(HasSubstr("skipped in without.json: not measured in the state sustained"),
                                   HasSubstr("--power-states all")));
-  const program_result unknown = compare({with, with, "--state", "sustain"});
+  const program_result unknown = run_compare({with, with, "--state", "sustain"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("--state: unknown value 'sustain'"), HasSubstr("sustained")));
-  EXPECT_THAT(compare({"--help"}).out, HasSubstr("--state"));
+  EXPECT_THAT(run_compare({"--help"}).out, HasSubstr("--state"));
 }
 
 TEST(compare_states, files_of_other_programs_have_no_states) {
@@ -126,7 +123,8 @@ TEST(compare_states, files_of_other_programs_have_no_states) {
   const json document = {{"context", {{"host_name", "station"}}},
                          {"benchmarks", {{{"name", "BM_copy"}, {"run_type", "iteration"}, {"real_time", 2.0}}}}};
   write_file(folder.file("google.json"), document.dump());
-  const program_result refused = compare({folder.file("google.json"), folder.file("google.json"), "--state", "burst"});
+  const program_result refused =
+      run_compare({folder.file("google.json"), folder.file("google.json"), "--state", "burst"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("no result of these files was measured in this state"));
 }

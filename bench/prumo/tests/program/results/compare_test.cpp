@@ -17,6 +17,7 @@ namespace prumo::bench::test {
 namespace {
 
 using bench::testing::document_of;
+using bench::testing::sample_bytes;
 using bench::testing::sample_device;
 using bench::testing::sample_result;
 using nlohmann::json;
@@ -25,23 +26,19 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr std::uint64_t size = 2097152;
-
 /// A file of one run: this many seconds an addition, two milliseconds a product.
 std::string results(const temporary_folder& folder, const std::string& name, double seconds) {
-  json document = document_of({sample_result("add", size, seconds), sample_result("mul", size, 2e-3)});
+  json document = document_of({sample_result("add", sample_bytes, seconds), sample_result("mul", sample_bytes, 2e-3)});
   document["run"]["id"] = name;
   write_file(folder.file(name), dump_results(document));
   return folder.file(name);
 }
 
-program_result compare(const std::vector<std::string>& words) { return run_prumo(joined({"compare"}, words)); }
-
 TEST(compare, two_files_of_a_device_are_two_versions) {
   const temporary_folder folder;
   const std::string before = results(folder, "before.json", 1e-3);
   const std::string after = results(folder, "after.json", 1.5e-3);
-  const program_result shown = compare({before, after});
+  const program_result shown = run_compare({before, after});
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("1.00 ms"), HasSubstr("1.50 ms"), HasSubstr("1.500"),
                                HasSubstr("2 cases compared: 2 unclear")));
@@ -65,10 +62,10 @@ TEST(compare, an_anonymous_comparison_names_neither_hosts_nor_users) {
   const std::string csv = folder.file("c.csv");
   const std::vector<std::string> words{
       folder.file("node7.json"), folder.file("node8.json"), "-o", out, "--csv", csv, "--all"};
-  const program_result named = compare(words);
+  const program_result named = run_compare(words);
   ASSERT_EQ(named.code, 0) << named.err;
   EXPECT_THAT(named.out + read_file(out), AllOf(HasSubstr("node7"), HasSubstr(folder.file(""))));
-  const program_result anonymous = compare(joined(words, {"--anonymous"}));
+  const program_result anonymous = run_compare(joined(words, {"--anonymous"}));
   ASSERT_EQ(anonymous.code, 0) << anonymous.err;
   for (const std::string& text : {anonymous.out, anonymous.err, read_file(out), read_file(csv)}) {
     EXPECT_THAT(text, AllOf(Not(HasSubstr("node7")), Not(HasSubstr("node8")), Not(HasSubstr("prumo-test-"))));
@@ -81,7 +78,7 @@ TEST(compare, a_gate_over_one_run_of_each_side_is_inconclusive) {
   const std::string before = results(folder, "before.json", 1e-3);
   const std::string after = results(folder, "after.json", 1.5e-3);
   const std::string out = folder.file("c.json");
-  const program_result gated = compare({before, after, "--gate", "3%", "-o", out});
+  const program_result gated = run_compare({before, after, "--gate", "3%", "-o", out});
   EXPECT_EQ(gated.code, 4);
   EXPECT_THAT(gated.out, AllOf(HasSubstr("gate 3 %: INCONCLUSIVE"), HasSubstr("A gate needs 3 process runs or more"),
                                HasSubstr("prumo bench --against OLD_BUILD --gate 3%")));
@@ -102,13 +99,13 @@ std::vector<std::string> three_of_each(const temporary_folder& folder, double be
 TEST(compare, a_gate_answers_from_three_runs_of_each_side) {
   const temporary_folder folder;
   const auto slower = three_of_each(folder, 1e-3, 1.5e-3);
-  const program_result failed = compare(joined(slower, {"--gate", "3%"}));
+  const program_result failed = run_compare(joined(slower, {"--gate", "3%"}));
   EXPECT_EQ(failed.code, 1) << failed.out;
   EXPECT_THAT(failed.out, HasSubstr("gate 3 %: NOT passed, 1 slower, 0 broke"));
-  EXPECT_EQ(compare(joined(slower, {"--gate", "60%"})).code, 0);
-  EXPECT_EQ(compare(joined(slower, {"--gate", "3%", "--op", "mul"})).code, 0) << "the slower one is left out";
+  EXPECT_EQ(run_compare(joined(slower, {"--gate", "60%"})).code, 0);
+  EXPECT_EQ(run_compare(joined(slower, {"--gate", "3%", "--op", "mul"})).code, 0) << "the slower one is left out";
   const temporary_folder other;
-  EXPECT_EQ(compare(joined(three_of_each(other, 1.5e-3, 1e-3), {"--gate", "3%"})).code, 0) << "faster passes";
+  EXPECT_EQ(run_compare(joined(three_of_each(other, 1.5e-3, 1e-3), {"--gate", "3%"})).code, 0) << "faster passes";
 }
 
 TEST(compare, several_files_a_side_are_process_runs) {
@@ -119,7 +116,7 @@ TEST(compare, several_files_a_side_are_process_runs) {
   for (const char* name : {"b1", "b2", "b3"}) words.push_back(results(folder, name, 1.2e-3));
   const std::string out = folder.file("c.json");
   words = joined(words, {"-o", out});
-  const program_result shown = compare(words);
+  const program_result shown = run_compare(words);
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, Not(HasSubstr("assumed")));
   const json document = json::parse(read_file(out));
@@ -130,20 +127,20 @@ TEST(compare, several_files_a_side_are_process_runs) {
 
 TEST(compare, devices_of_a_run_stand_side_by_side) {
   const temporary_folder folder;
-  json peer = sample_result("add", size, 4e-3);
+  json peer = sample_result("add", sample_bytes, 4e-3);
   peer["device"] = "numpy:0";
-  json document = document_of({sample_result("add", size, 1e-3), peer});
+  json document = document_of({sample_result("add", sample_bytes, 1e-3), peer});
   document["devices"].push_back(sample_device("numpy:0"));
   const std::string path = folder.file("r.json");
   write_file(path, dump_results(document));
-  const program_result shown = compare({path, "--base", "numpy:0"});
+  const program_result shown = run_compare({path, "--base", "numpy:0"});
   EXPECT_EQ(shown.code, 0);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("openmp:0"), HasSubstr("numpy:0"), HasSubstr("4.00x"), HasSubstr("(base)")));
-  EXPECT_THAT(compare({path, "--by", "roofline"}).out, HasSubstr("95.8%"));
-  const program_result energy = compare({path, "--by", "energy"});
+  EXPECT_THAT(run_compare({path, "--by", "roofline"}).out, HasSubstr("95.8%"));
+  const program_result energy = run_compare({path, "--by", "energy"});
   EXPECT_EQ(energy.code, 2);
   EXPECT_THAT(energy.err, HasSubstr("no file has this value"));
-  const program_result gated = compare({path, "--gate", "3%"});
+  const program_result gated = run_compare({path, "--gate", "3%"});
   EXPECT_EQ(gated.code, 2);
   EXPECT_THAT(gated.err, HasSubstr("--to"));
 }
@@ -155,7 +152,7 @@ TEST(compare, writes_a_document_and_a_spreadsheet) {
   const std::string out = folder.file("c.json");
   const std::string csv = folder.file("c.csv");
   const auto files = three_of_each(folder, 1e-3, 1e-3);
-  ASSERT_EQ(compare(joined(files, {"-o", out, "--csv", csv, "--gate", "5%"})).code, 0);
+  ASSERT_EQ(run_compare(joined(files, {"-o", out, "--csv", csv, "--gate", "5%"})).code, 0);
   const json document = json::parse(read_file(out));
   EXPECT_EQ(document.at("schema"), "prumo.comparison/1");
   EXPECT_EQ(document.at("mode"), "versions");
@@ -163,10 +160,10 @@ TEST(compare, writes_a_document_and_a_spreadsheet) {
   EXPECT_EQ(document.at("cases").size(), 2U);
   EXPECT_DOUBLE_EQ(document.at("cases").at(0).at("sides").at(1).at("ratio").get<double>(), 1);
   EXPECT_THAT(read_file(csv), AllOf(HasSubstr("key,op,dtype"), HasSubstr("\r\nadd/f32/")));
-  const program_result piped = compare({before, after, "-o", "-"});
+  const program_result piped = run_compare({before, after, "-o", "-"});
   EXPECT_EQ(json::parse(piped.out).at("schema"), "prumo.comparison/1");
   EXPECT_THAT(piped.err, HasSubstr("cases compared"));
-  EXPECT_EQ(compare({before, after, "-o", out}).code, 0) << "a comparison is replaced";
+  EXPECT_EQ(run_compare({before, after, "-o", out}).code, 0) << "a comparison is replaced";
 }
 
 TEST(compare, outputs_destroy_nothing) {
@@ -176,22 +173,22 @@ TEST(compare, outputs_destroy_nothing) {
   const std::string other = results(folder, "other.json", 1e-3);
   for (const auto& words : {std::vector<std::string>{"-o", before}, {"--csv", after}, {"-o", other}}) {
     const std::string content = read_file(words.back());
-    EXPECT_EQ(compare(joined({before, after}, words)).code, 2);
+    EXPECT_EQ(run_compare(joined({before, after}, words)).code, 2);
     EXPECT_EQ(read_file(words.back()), content);
   }
   const std::string out = folder.file("c.json");
   for (const auto& words : {std::vector<std::string>{"-o", out, "--csv", folder.file("./c.json")},
                             {"-o", folder.file("./before.json")},
                             {"--csv", folder.file("./before.json")}}) {
-    EXPECT_EQ(compare(joined({before, after}, words)).code, 2);
+    EXPECT_EQ(run_compare(joined({before, after}, words)).code, 2);
     EXPECT_FALSE(std::filesystem::exists(out));
   }
   write_file(folder.file("notes.md"), "precious");
-  EXPECT_EQ(compare({before, after, "--csv", folder.file("notes.md")}).code, 2);
+  EXPECT_EQ(run_compare({before, after, "--csv", folder.file("notes.md")}).code, 2);
   EXPECT_EQ(read_file(folder.file("notes.md")), "precious");
-  ASSERT_EQ(compare({before, after, "--csv", folder.file("c.csv")}).code, 0);
-  EXPECT_EQ(compare({before, after, "--csv", folder.file("c.csv")}).code, 0) << "a comparison is replaced";
-  const program_result absent = compare({before, after, "-o", folder.file("absent/c.json")});
+  ASSERT_EQ(run_compare({before, after, "--csv", folder.file("c.csv")}).code, 0);
+  EXPECT_EQ(run_compare({before, after, "--csv", folder.file("c.csv")}).code, 0) << "a comparison is replaced";
+  const program_result absent = run_compare({before, after, "-o", folder.file("absent/c.json")});
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("absent/c.json"));
 }
@@ -202,7 +199,7 @@ TEST(compare, pipes_are_read_like_files) {
   const std::string pipe = folder.file("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const background_program writer({"/bin/sh", "-c", "exec cat '" + before + "' > '" + pipe + "'"});
-  const program_result shown = compare({pipe, before});
+  const program_result shown = run_compare({pipe, before});
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_THAT(shown.out, HasSubstr("2 cases compared"));
 }
@@ -213,7 +210,7 @@ TEST(compare, endless_and_huge_inputs_are_refused) {
   write_file(folder.file("huge"), "");
   std::filesystem::resize_file(folder.file("huge"), std::uintmax_t{1} << 30U);
   for (const std::string& input : {folder.file("huge"), std::string("/dev/zero")}) {
-    const program_result refused = compare({input, before});
+    const program_result refused = run_compare({input, before});
     EXPECT_EQ(refused.code, 2);
     EXPECT_THAT(refused.err, HasSubstr(input + ": holds "));
   }
@@ -225,7 +222,7 @@ TEST(compare, files_that_cannot_be_read_are_named_with_what_is_wrong) {
   const std::string whole = read_file(good);
   const auto message = [&](const std::string& name, const std::string& content) {
     write_file(folder.file(name), content);
-    const program_result result = compare({good, folder.file(name)});
+    const program_result result = run_compare({good, folder.file(name)});
     EXPECT_EQ(result.code, 2) << name;
     EXPECT_THAT(result.out, IsEmpty()) << name;
     EXPECT_THAT(result.err, HasSubstr(name));
@@ -242,26 +239,26 @@ TEST(compare, files_that_cannot_be_read_are_named_with_what_is_wrong) {
   std::string zero = whole;
   zero.replace(zero.find("\"median\":"), 9, "\"median\":0,\"m\":");
   EXPECT_THAT(message("zero.json", zero), HasSubstr("/results/0/time_s/median"));
-  EXPECT_EQ(compare({good, folder.file("absent.json")}).code, 2);
-  EXPECT_EQ(compare({good, folder.file("")}).code, 2) << "a folder";
+  EXPECT_EQ(run_compare({good, folder.file("absent.json")}).code, 2);
+  EXPECT_EQ(run_compare({good, folder.file("")}).code, 2) << "a folder";
   if (::geteuid() != 0) {
     const std::string closed = results(folder, "closed.json", 1e-3);
     std::filesystem::permissions(closed, std::filesystem::perms::none);
-    EXPECT_EQ(compare({good, closed}).code, 3);
+    EXPECT_EQ(run_compare({good, closed}).code, 3);
   }
-  EXPECT_EQ(compare({}).code, 2);
-  EXPECT_EQ(compare({good, good, "--by", "speed"}).code, 2);
+  EXPECT_EQ(run_compare({}).code, 2);
+  EXPECT_EQ(run_compare({good, good, "--by", "speed"}).code, 2);
 }
 
 TEST(compare, nothing_in_common_is_no_comparison) {
   const temporary_folder folder;
   const std::string one = results(folder, "one.json", 1e-3);
-  json hot = sample_result("add", size, 1e-3);
+  json hot = sample_result("add", sample_bytes, 1e-3);
   hot["cache"] = "hot";
   hot["key"] = result_key(hot);
   const std::string other = folder.file("other.json");
   write_file(other, dump_results(document_of({hot})));
-  const program_result result = compare({one, other});
+  const program_result result = run_compare({one, other});
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("different cache: cold in one.json, hot in other.json (2 cases)"));
 }
@@ -270,7 +267,7 @@ TEST(compare, hostile_text_neither_moves_the_terminal_nor_runs_in_a_spreadsheet)
   const temporary_folder folder;
   const std::string hostile = "=1+1\x1b[2J\nline\xE2\x80\xAE" + std::string(5000, 'A');
   const auto file = [&](const std::string& name) {
-    json result = sample_result("add", size, 1e-3);
+    json result = sample_result("add", sample_bytes, 1e-3);
     result["op"] = hostile;
     result["implementation"] = hostile;
     result["key"] = hostile;
@@ -282,7 +279,7 @@ TEST(compare, hostile_text_neither_moves_the_terminal_nor_runs_in_a_spreadsheet)
     return folder.file(name);
   };
   const std::string csv = folder.file("c.csv");
-  const program_result shown = compare({file("a\x1b[31m.json"), file("b.json"), "--csv", csv, "--all"});
+  const program_result shown = run_compare({file("a\x1b[31m.json"), file("b.json"), "--csv", csv, "--all"});
   EXPECT_EQ(shown.code, 0);
   for (const std::string& text : {shown.out, shown.err}) EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(read_file(csv), AllOf(HasSubstr("\"'=1+1"), Not(HasSubstr("\r\n=")), Not(HasSubstr(",="))));
@@ -293,7 +290,7 @@ TEST(compare, ten_thousand_rows_are_compared) {
   const auto file = [&](const std::string& name, std::size_t slower_rows) {
     std::vector<json> rows;
     for (std::size_t i = 0; i < 10000; ++i) {
-      json result = sample_result("add", size, i < slower_rows ? 2e-3 : 1e-3);
+      json result = sample_result("add", sample_bytes, i < slower_rows ? 2e-3 : 1e-3);
       result["shape"]["n"] = 1000 + i;
       result["key"] = result_key(result);
       rows.push_back(std::move(result));
@@ -303,8 +300,9 @@ TEST(compare, ten_thousand_rows_are_compared) {
     write_file(folder.file(name), dump_results(document));
     return folder.file(name);
   };
-  const program_result shown = compare({file("a1.json", 0), file("a2.json", 0), file("a3.json", 0), "--to",
-                                        file("b1.json", 3), file("b2.json", 3), file("b3.json", 3), "--gate", "10%"});
+  const program_result shown =
+      run_compare({file("a1.json", 0), file("a2.json", 0), file("a3.json", 0), "--to", file("b1.json", 3),
+                   file("b2.json", 3), file("b3.json", 3), "--gate", "10%"});
   EXPECT_EQ(shown.code, 1);
   EXPECT_THAT(shown.out, AllOf(HasSubstr("10000 cases compared"), HasSubstr("3 slower")));
 }
@@ -325,16 +323,16 @@ TEST(compare, files_of_other_programs_are_compared) {
     write_file(folder.file(name), document.dump());
     return folder.file(name);
   };
-  const program_result shown = compare({google("old.json", 2.0), google("new.json", 1.0), "--gate", "3%"});
+  const program_result shown = run_compare({google("old.json", 2.0), google("new.json", 1.0), "--gate", "3%"});
   EXPECT_EQ(shown.code, 4) << "one process run of each";
   EXPECT_THAT(shown.out, AllOf(HasSubstr("BM_copy"), HasSubstr("0.5"), HasSubstr("Google Benchmark")));
 }
 
 TEST(compare, help_explains_itself) {
-  const program_result help = compare({"--help"});
+  const program_result help = run_compare({"--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--gate"), HasSubstr("Examples:"), HasSubstr("Exit codes:")));
-  EXPECT_EQ(compare({"--gat", "3%"}).code, 2);
+  EXPECT_EQ(run_compare({"--gat", "3%"}).code, 2);
 }
 
 }  // namespace

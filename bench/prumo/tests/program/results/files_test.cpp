@@ -18,14 +18,16 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-std::vector<std::string> bench(const std::vector<std::string>& words, const std::string& worker = {}) {
+std::vector<std::string> bench_file_words(const std::vector<std::string>& words, const std::string& worker = {}) {
   return joined(joined({"bench", "--quick", "--op", "add", "--size", "2MB"}, words), fake_worker_words(worker));
 }
 
 TEST(files, results_follow_the_schema) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  ASSERT_EQ(run_prumo(bench({"-o", path, "--csv", folder.file("r.csv"), "--data", "resident,transferred"})).code, 0);
+  ASSERT_EQ(
+      run_prumo(bench_file_words({"-o", path, "--csv", folder.file("r.csv"), "--data", "resident,transferred"})).code,
+      0);
   const json document = load_results(path);
   const json& run = document.at("run");
   for (const char* name : {"id", "started", "command", "versions", "host", "cpu", "memory", "power", "environment",
@@ -60,7 +62,7 @@ TEST(files, results_follow_the_schema) {
 TEST(files, the_state_of_the_machine_is_kept_from_the_start_to_the_end) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  ASSERT_EQ(run_prumo(bench({"-o", path}, "--power-limit 65")).code, 0);
+  ASSERT_EQ(run_prumo(bench_file_words({"-o", path}, "--power-limit 65")).code, 0);
   const json state = load_results(path).at("run").at("state");
   for (const char* when : {"start", "end"}) {
     EXPECT_EQ(state.at(when).at("devices").at("fake:0").at("power_limit_w"), 65) << when;
@@ -78,7 +80,7 @@ TEST(files, a_busy_machine_is_told_before_anything_is_measured) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   const background_program other({"/bin/sh", "-c", "while :; do :; done"});
-  const program_result ran = run_prumo(bench({"-o", path}));
+  const program_result ran = run_prumo(bench_file_words({"-o", path}));
   other.send_signal(SIGKILL);
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("this machine is busy: other programs use "));
@@ -91,7 +93,7 @@ TEST(files, a_busy_machine_is_told_before_anything_is_measured) {
 TEST(files, the_host_is_not_looked_at_where_a_launcher_may_lead_elsewhere) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  const program_result ran = run_prumo(bench({"-o", path, "--launcher", "env"}));
+  const program_result ran = run_prumo(bench_file_words({"-o", path, "--launcher", "env"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_TRUE(load_results(path).at("run").at("state").at("start").at("host").is_null());
 }
@@ -105,7 +107,7 @@ TEST(files, counted_flops_tell_whose_kernel_was_counted) {
 }
 
 TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {
-  const program_result result = run_prumo(bench({"-o", "-"}));
+  const program_result result = run_prumo(bench_file_words({"-o", "-"}));
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(json::parse(result.out).at("schema"), "prumo.results/1");
   EXPECT_THAT(result.err, HasSubstr("1 ok (1 verified)"));
@@ -114,17 +116,17 @@ TEST(files, a_dash_is_standard_output_and_the_table_goes_aside) {
 TEST(files, own_results_are_replaced_by_force_and_only_when_there_are_new_ones) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  ASSERT_EQ(run_prumo(bench_file_words({"-o", path})).code, 0);
   const std::string before = read_file(path);
-  const program_result refused = run_prumo(bench({"-o", path}));
+  const program_result refused = run_prumo(bench_file_words({"-o", path}));
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("holds a result already (measured "));
-  EXPECT_EQ(run_prumo(bench({"-o", path, "--force", "--device", "cuda:0"})).code, 3);
-  const program_result failed = run_prumo(bench({"-o", path, "--force"}, "--fault sample:add=kill"));
+  EXPECT_EQ(run_prumo(bench_file_words({"-o", path, "--force", "--device", "cuda:0"})).code, 3);
+  const program_result failed = run_prumo(bench_file_words({"-o", path, "--force"}, "--fault sample:add=kill"));
   EXPECT_EQ(failed.code, 3);
   EXPECT_THAT(failed.out, HasSubstr("r.json keeps what it held, because nothing was measured"));
   EXPECT_EQ(read_file(path), before);
-  EXPECT_EQ(run_prumo(bench({"-o", path, "--force"})).code, 0);
+  EXPECT_EQ(run_prumo(bench_file_words({"-o", path, "--force"})).code, 0);
   EXPECT_NE(json::parse(read_file(path)).at("run").at("id"), json::parse(before).at("run").at("id"));
 }
 
@@ -135,7 +137,7 @@ TEST(files, foreign_and_broken_files_are_left_alone) {
     write_file(path, content);
     for (const auto& words :
          {std::vector<std::string>{"-o", path}, {"-o", path, "--resume"}, {"-o", path, "--force"}}) {
-      const program_result result = run_prumo(bench(words));
+      const program_result result = run_prumo(bench_file_words(words));
       EXPECT_EQ(result.code, 2) << content;
       EXPECT_THAT(result.err, HasSubstr(path));
       EXPECT_EQ(read_file(path), content);
@@ -146,16 +148,16 @@ TEST(files, foreign_and_broken_files_are_left_alone) {
 TEST(files, an_output_that_cannot_be_written_is_found_before_measuring) {
   const temporary_folder folder;
   const std::string log = folder.file("log");
-  const program_result absent = run_prumo(bench({"-o", folder.file("absent/r.json")}, "--log " + log));
+  const program_result absent = run_prumo(bench_file_words({"-o", folder.file("absent/r.json")}, "--log " + log));
   EXPECT_EQ(absent.code, 2);
   EXPECT_THAT(absent.err, HasSubstr("absent/r.json"));
-  const program_result csv = run_prumo(bench({"--csv", folder.file("absent/r.csv")}, "--log " + log));
+  const program_result csv = run_prumo(bench_file_words({"--csv", folder.file("absent/r.csv")}, "--log " + log));
   EXPECT_EQ(csv.code, 2);
   EXPECT_THAT(csv.err, HasSubstr("absent/r.csv"));
   if (::geteuid() != 0) {
     std::filesystem::create_directory(folder.file("closed"));
     std::filesystem::permissions(folder.file("closed"), std::filesystem::perms::owner_read);
-    EXPECT_EQ(run_prumo(bench({"-o", folder.file("closed/r.json")}, "--log " + log)).code, 3);
+    EXPECT_EQ(run_prumo(bench_file_words({"-o", folder.file("closed/r.json")}, "--log " + log)).code, 3);
   }
   EXPECT_FALSE(std::filesystem::exists(log)) << "a worker was started";
 }
@@ -163,13 +165,13 @@ TEST(files, an_output_that_cannot_be_written_is_found_before_measuring) {
 TEST(files, resume_refuses_what_is_not_there_or_another_plan) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
-  EXPECT_EQ(run_prumo(bench({"-o", path, "--resume"})).code, 2);
-  ASSERT_EQ(run_prumo(bench({"-o", path})).code, 0);
+  EXPECT_EQ(run_prumo(bench_file_words({"-o", path, "--resume"})).code, 2);
+  ASSERT_EQ(run_prumo(bench_file_words({"-o", path})).code, 0);
   const std::string before = read_file(path);
-  const program_result cases = run_prumo(bench({"-o", path, "--resume", "--cache", "hot"}));
+  const program_result cases = run_prumo(bench_file_words({"-o", path, "--resume", "--cache", "hot"}));
   EXPECT_EQ(cases.code, 2);
   EXPECT_THAT(cases.err, HasSubstr("has another plan (other cases). To continue it, repeat its own command"));
-  const program_result seed = run_prumo(bench({"-o", path, "--resume", "--seed", "7"}));
+  const program_result seed = run_prumo(bench_file_words({"-o", path, "--resume", "--seed", "7"}));
   EXPECT_EQ(seed.code, 2);
   EXPECT_THAT(seed.err, HasSubstr("seed was 1, now it is 7"));
   EXPECT_EQ(read_file(path), before);

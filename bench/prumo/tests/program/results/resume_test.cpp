@@ -19,8 +19,8 @@ using ::testing::Not;
 
 constexpr const char* as_before = "--build a1 --blas 0.3.28 --driver 580.1 --power-limit 700";
 
-std::vector<std::string> bench(const std::string& path, const std::vector<std::string>& words,
-                               const std::string& worker) {
+std::vector<std::string> bench_into(const std::string& path, const std::vector<std::string>& words,
+                                    const std::string& worker) {
   return joined(joined({"bench", "--quick", "--op", "add,mul", "--size", "2MB", "-o", path}, words),
                 fake_worker_words(worker));
 }
@@ -28,7 +28,7 @@ std::vector<std::string> bench(const std::string& path, const std::vector<std::s
 /// A file of a run that was interrupted before its second result.
 json interrupted_run(const std::string& path, const std::vector<std::string>& words = {},
                      const std::string& worker = as_before) {
-  const program_result whole = run_prumo(bench(path, words, worker));
+  const program_result whole = run_prumo(bench_into(path, words, worker));
   EXPECT_EQ(whole.code, 0) << whole.err;
   json document = load_results(path);
   EXPECT_EQ(document.at("results").size(), 2U);
@@ -41,7 +41,7 @@ TEST(resume, continues_under_the_same_conditions) {
   const temporary_folder folder;
   const std::string path = folder.file("r.json");
   const json before = interrupted_run(path);
-  const program_result rest = run_prumo(bench(path, {"--resume"}, as_before));
+  const program_result rest = run_prumo(bench_into(path, {"--resume"}, as_before));
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_THAT(rest.err, Not(HasSubstr("conditions")));
   const json document = load_results(path);
@@ -59,7 +59,7 @@ TEST(resume, refuses_other_conditions_and_names_them) {
   interrupted_run(path);
   const std::string before = read_file(path);
   const auto refused = [&](const std::string& worker, const std::string& what) {
-    const program_result result = run_prumo(bench(path, {"--resume"}, worker));
+    const program_result result = run_prumo(bench_into(path, {"--resume"}, worker));
     EXPECT_EQ(result.code, 2) << result.out;
     EXPECT_THAT(result.err, AllOf(HasSubstr("cannot be resumed under other conditions"), HasSubstr(what),
                                   HasSubstr("name another file"), HasSubstr("--allow-mixed")));
@@ -82,7 +82,7 @@ TEST(resume, refuses_another_host_build_of_prumo_and_environment) {
     json other = document;
     other[field] = "elsewhere";
     write_file(path, dump_results(other));
-    const program_result result = run_prumo(bench(path, {"--resume"}, as_before));
+    const program_result result = run_prumo(bench_into(path, {"--resume"}, as_before));
     EXPECT_EQ(result.code, 2) << result.out;
     EXPECT_THAT(result.err, HasSubstr(what));
   };
@@ -97,7 +97,7 @@ TEST(resume, mixes_where_it_is_allowed_and_compare_tells_it) {
   const std::string path = folder.file("r.json");
   interrupted_run(path);
   const program_result rest = run_prumo(
-      bench(path, {"--resume", "--allow-mixed"}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"));
+      bench_into(path, {"--resume", "--allow-mixed"}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"));
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_THAT(rest.err,
               AllOf(HasSubstr("measured under other conditions"), HasSubstr("build: a1 in the file, b2 now")));
@@ -110,10 +110,10 @@ TEST(resume, mixes_where_it_is_allowed_and_compare_tells_it) {
               AllOf(HasSubstr("measured under 2 different conditions (1 and 1 results)"),
                     HasSubstr("fake:0 build: a1, then b2"), HasSubstr("fake:0 power_limit_w: 700, then 500")));
   const std::string table = folder.file("r.csv");
-  ASSERT_EQ(
-      run_prumo(bench(path, {"--resume", "--csv", table}, "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"))
-          .code,
-      0);
+  ASSERT_EQ(run_prumo(bench_into(path, {"--resume", "--csv", table},
+                                 "--build b2 --blas 0.3.28 --driver 580.1 --power-limit 500"))
+                .code,
+            0);
   EXPECT_THAT(read_file(table), AllOf(HasSubstr(results.at(0).at("run_id").get<std::string>() + ",A device"),
                                       HasSubstr(results.at(1).at("run_id").get<std::string>() + ",A device")));
 }
@@ -124,7 +124,7 @@ TEST(resume, another_number_of_threads_is_refused_even_where_mixing_is_allowed) 
   interrupted_run(path, {}, "--threads 2");
   const std::string before = read_file(path);
   for (const std::vector<std::string>& words : {std::vector<std::string>{"--resume"}, {"--resume", "--allow-mixed"}}) {
-    const program_result rest = run_prumo(bench(path, words, "--threads 1"));
+    const program_result rest = run_prumo(bench_into(path, words, "--threads 1"));
     EXPECT_EQ(rest.code, 2) << rest.out;
     EXPECT_THAT(rest.err, AllOf(HasSubstr("'threads' of its device fake:0 is 2 in the file and 1 here"),
                                 HasSubstr("with as many threads"), Not(HasSubstr("are added"))));
@@ -143,7 +143,7 @@ TEST(resume, does_not_mix_conditions_within_a_result) {
   time["rounds"].erase(1);
   write_file(path, dump_results(document));
   const std::string earlier = document.at("run").at("id");
-  ASSERT_EQ(run_prumo(bench(path, {"--runs", "2", "--resume", "--allow-mixed"}, "--build b2")).code, 0);
+  ASSERT_EQ(run_prumo(bench_into(path, {"--runs", "2", "--resume", "--allow-mixed"}, "--build b2")).code, 0);
   const json mixed = load_results(path);
   for (const json& it : mixed.at("results")) {
     EXPECT_NE(it.at("run_id"), earlier) << "half of its samples are of the other build";
@@ -163,7 +163,7 @@ TEST(resume, continues_files_of_an_older_prumo) {
   write_file(path, dump_results(document));
   const program_result compared = run_prumo({"compare", path, path});
   EXPECT_EQ(compared.code, 0) << compared.err;
-  const program_result rest = run_prumo(bench(path, {"--resume"}, as_before));
+  const program_result rest = run_prumo(bench_into(path, {"--resume"}, as_before));
   ASSERT_EQ(rest.code, 0) << rest.err;
   EXPECT_THAT(rest.err, HasSubstr("does not tell which build measured it"));
   const json now = load_results(path);
@@ -177,14 +177,15 @@ TEST(resume, still_refuses_what_its_older_entry_tells) {
   json document = interrupted_run(path);
   document["run"].erase("conditions");
   write_file(path, dump_results(document));
-  const program_result rest = run_prumo(bench(path, {"--resume"}, "--blas 0.3.34 --driver 580.1 --power-limit 700"));
+  const program_result rest =
+      run_prumo(bench_into(path, {"--resume"}, "--blas 0.3.34 --driver 580.1 --power-limit 700"));
   EXPECT_EQ(rest.code, 2);
   EXPECT_THAT(rest.err, HasSubstr("fake:0 blas: 0.3.28 in the file, 0.3.34 now"));
 }
 
 TEST(resume, allow_mixed_goes_with_it) {
   const temporary_folder folder;
-  const program_result result = run_prumo(bench(folder.file("r.json"), {"--allow-mixed"}, ""));
+  const program_result result = run_prumo(bench_into(folder.file("r.json"), {"--allow-mixed"}, ""));
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("--resume"));
 }
