@@ -11,7 +11,7 @@
 namespace prumo::data {
 namespace {
 
-constexpr std::size_t chunk = std::size_t{1} << 18U;
+constexpr std::size_t chunk_bytes = std::size_t{1} << 18U;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ class byte_source::inflater {
     std::size_t done = 0;
     while (done < count && !ended_) {
       if (rest_.empty()) {
-        buffer_.resize(chunk);
+        buffer_.resize(chunk_bytes);
         rest_ = {buffer_.data(), source.read_raw(buffer_.data(), buffer_.size())};
       }
       const bool is_last = rest_.empty();
@@ -109,7 +109,7 @@ std::vector<std::uint8_t> byte_source::read_vector(std::uint64_t count) {
   if (const auto left = remaining()) bytes.reserve(std::min(count, *left));
   while (bytes.size() < count) {
     const std::size_t before = bytes.size();
-    const std::size_t more = std::min<std::uint64_t>(count - before, std::max(before, chunk));
+    const std::size_t more = std::min<std::uint64_t>(count - before, std::max(before, chunk_bytes));
     bytes.resize(before + more);
     const std::size_t got = read(bytes.data() + before, more);
     bytes.resize(before + got);

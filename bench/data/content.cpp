@@ -14,7 +14,7 @@
 namespace prumo::data {
 namespace {
 
-constexpr std::string_view remedy = "name an IDX file, a safetensors file or a net's JSON file";
+constexpr std::string_view content_remedy = "name an IDX file, a safetensors file or a net's JSON file";
 
 }  // namespace
 
@@ -29,7 +29,7 @@ file_kind kind_of_file(const std::string& path) {
   byte_source source = byte_source::of_file(path, "data file");
   std::array<std::uint8_t, 9> first{};
   const std::size_t count = source.read(first.data(), first.size());
-  if (count == 0) bench::refuse_file(source.name(), "byte 0: the file is empty; " + std::string(remedy));
+  if (count == 0) bench::refuse_file(source.name(), "byte 0: the file is empty; " + std::string(content_remedy));
   // The length of a safetensors header has less than five bytes, and the header begins with a brace.
   const bool has_short_length =
       std::all_of(first.begin() + 4, first.begin() + 8, [](std::uint8_t it) { return it == 0; });
@@ -38,7 +38,7 @@ file_kind kind_of_file(const std::string& path) {
   if (first[0] == 0 && first[1] == 0) {
     return content_of(path) == idx_content::images ? file_kind::images : file_kind::labels;
   }
-  source.refuse(0, "the file begins like none that prumo knows; " + std::string(remedy));
+  source.refuse(0, "the file begins like none that prumo knows; " + std::string(content_remedy));
 }
 
 }  // namespace prumo::data

@@ -58,10 +58,13 @@ constexpr strokes seven[]{seven_a, seven_b, seven_c};
 constexpr strokes eight[]{eight_a, eight_b};
 constexpr strokes nine[]{nine_a, nine_b};
 
-constexpr std::array<std::span<const strokes>, 10> digits{zero, one, two, three, four, five, six, seven, eight, nine};
+constexpr std::array<std::span<const strokes>, 10> strokes_of_digits{zero, one, two,   three, four,
+                                                                     five, six, seven, eight, nine};
 
 }  // namespace
 
-std::span<const strokes> ways_of_writing(std::int64_t digit) { return digits.at(static_cast<std::size_t>(digit)); }
+std::span<const strokes> ways_of_writing(std::int64_t digit) {
+  return strokes_of_digits.at(static_cast<std::size_t>(digit));
+}
 
 }  // namespace prumo::data

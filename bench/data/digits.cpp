@@ -12,7 +12,7 @@ namespace prumo::data {
 namespace {
 
 /// Places in an image are counted in these parts of a pixel.
-constexpr std::int64_t parts = 64;
+constexpr std::int64_t parts_of_pixel = 64;
 
 /// SplitMix64 (Steele, Lea, Flood 2014), one sequence for each image. Where several numbers are taken in one
 /// expression, braces give them their order: that of function arguments differs between compilers.
@@ -62,18 +62,18 @@ class distortion {
   distortion(random_numbers& random, std::int64_t height, std::int64_t width) : random_(random) {
     const std::int64_t side = std::min(height, width);
     // At 28 pixels a unit of the grid is a quarter of a pixel, so that a digit is about 20 pixels high, as in MNIST.
-    const std::int64_t unit = side * parts * fine / 112;
+    const std::int64_t unit = side * parts_of_pixel * fine / 112;
     stretch_x_ = unit * random.around(62, 118) / 100;
     stretch_y_ = unit * random.around(70, 112) / 100;
     slant_ = random.around(-90, 90);
     // With t = tan(angle / 2) = turn / 256, cosine and sine are (1 - t^2) / (1 + t^2) and 2 t / (1 + t^2).
     const std::int64_t turn = random.around(-56, 56);
-    constexpr std::int64_t one = 256;
-    cosine_ = one * one - turn * turn;
-    sine_ = 2 * one * turn;
-    unity_ = one * one + turn * turn;
-    centre_ = {width * parts / 2 + side * random.around(-9, 9) * parts / 64,
-               height * parts / 2 + side * random.around(-9, 9) * parts / 64};
+    constexpr std::int64_t whole = 256;
+    cosine_ = whole * whole - turn * turn;
+    sine_ = 2 * whole * turn;
+    unity_ = whole * whole + turn * turn;
+    centre_ = {width * parts_of_pixel / 2 + side * random.around(-9, 9) * parts_of_pixel / 64,
+               height * parts_of_pixel / 2 + side * random.around(-9, 9) * parts_of_pixel / 64};
   }
 
   place operator()(const stroke_point& point) {
@@ -102,8 +102,8 @@ class pen {
  public:
   /// `radius` is half the width of a line, in parts of a pixel; `ink` its brightness.
   pen(std::span<std::uint8_t> pixels, std::int64_t height, std::int64_t width, std::int64_t radius, std::int64_t ink)
-      : pixels_(pixels), height_(height), width_(width), reach_(radius + parts / 2), ink_(ink) {
-    const std::int64_t core = std::max<std::int64_t>(radius - parts / 2, 0);
+      : pixels_(pixels), height_(height), width_(width), reach_(radius + parts_of_pixel / 2), ink_(ink) {
+    const std::int64_t core = std::max<std::int64_t>(radius - parts_of_pixel / 2, 0);
     edge_ = reach_ * reach_;
     slope_ = (ink << shift) / (edge_ - core * core);
   }
@@ -115,17 +115,17 @@ class pen {
     const std::int64_t length2 = x * x + y * y;
     const std::int64_t inverse = (std::int64_t{1} << shift) / std::max<std::int64_t>(square_root(length2), 1);
     const auto first = [&](std::int64_t a, std::int64_t b) {
-      return std::max<std::int64_t>((std::min(a, b) - reach_) / parts, 0);
+      return std::max<std::int64_t>((std::min(a, b) - reach_) / parts_of_pixel, 0);
     };
     const auto last = [&](std::int64_t a, std::int64_t b, std::int64_t extent) {
-      return std::min<std::int64_t>((std::max(a, b) + reach_) / parts, extent - 1);
+      return std::min<std::int64_t>((std::max(a, b) + reach_) / parts_of_pixel, extent - 1);
     };
     const std::int64_t first_column = first(from.x, to.x);
     const std::int64_t last_column = last(from.x, to.x, width_);
     for (std::int64_t row = first(from.y, to.y), end = last(from.y, to.y, height_); row <= end; ++row) {
-      const std::int64_t py = row * parts + parts / 2 - from.y;
+      const std::int64_t py = row * parts_of_pixel + parts_of_pixel / 2 - from.y;
       for (std::int64_t column = first_column; column <= last_column; ++column) {
-        const std::int64_t px = column * parts + parts / 2 - from.x;
+        const std::int64_t px = column * parts_of_pixel + parts_of_pixel / 2 - from.x;
         const std::int64_t along = px * x + py * y;
         std::int64_t distance2 = 0;
         if (along <= 0) {
@@ -193,12 +193,12 @@ void draw(pen& with, stroke points, distortion& distort) {
 /// Lines that belong to no digit.
 void draw_stray_lines(std::span<std::uint8_t> pixels, random_numbers& random, const digit_options& options) {
   const std::int64_t side = std::min(options.height, options.width);
-  const auto anywhere = [&](std::int64_t extent) { return random.between(0, extent * parts); };
+  const auto anywhere = [&](std::int64_t extent) { return random.between(0, extent * parts_of_pixel); };
   for (std::int64_t lines = random.between(0, 2); lines > 0; --lines) {
-    pen with{pixels, options.height, options.width, side * parts * random.between(12, 24) / 1000,
+    pen with{pixels, options.height, options.width, side * parts_of_pixel * random.between(12, 24) / 1000,
              random.between(60, 170)};
     const place from{anywhere(options.width), anywhere(options.height)};
-    const std::int64_t reach = side * parts / 4;
+    const std::int64_t reach = side * parts_of_pixel / 4;
     with.line(from, {from.x + random.between(-reach, reach), from.y + random.between(-reach, reach)});
   }
 }
@@ -221,7 +221,7 @@ std::uint8_t draw_digit(std::span<std::uint8_t> pixels, std::uint64_t image, con
   draw_stray_lines(pixels, random, options);
   distortion distort(random, options.height, options.width);
   const std::int64_t side = std::min(options.height, options.width);
-  pen with{pixels, options.height, options.width, side * parts * random.between(20, 66) / 1000,
+  pen with{pixels, options.height, options.width, side * parts_of_pixel * random.between(20, 66) / 1000,
            random.between(130, 255)};
   for (const stroke& it : way) draw(with, it, distort);
   add_noise(pixels, random, random.between(20, 110));

@@ -12,7 +12,6 @@
 namespace prumo::data {
 namespace {
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
 constexpr std::uint32_t largest_side = 65535;
 constexpr std::size_t number_bytes = 4;
 
@@ -157,7 +156,7 @@ std::uint64_t promised_bytes(const byte_source& source, const header& head) {
                                ", and prumo reads 1 to " + std::to_string(largest_side) + "; " +
                                std::string(copy_remedy));
     }
-    if (head.extents[i] != 0 && bytes > most_bytes / head.extents[i]) {
+    if (head.extents[i] != 0 && bytes > most_content_bytes / head.extents[i]) {
       source.refuse(place, remedied("the header promises more than 1 TiB", copy_remedy));
     }
     bytes *= head.extents[i];

@@ -15,7 +15,7 @@ namespace {
 
 using namespace nets;
 
-constexpr std::string_view format = "prumo.net/1";
+constexpr std::string_view net_format = "prumo.net/1";
 constexpr std::array kinds{"convolution", "shared_convolution", "max_pool", "average_pool", "dense", "softmax"};
 
 /// An object of a net's file, with its place.
@@ -108,16 +108,16 @@ activation activation_of(const object& in) {
 
 layer read_layer(const object& in) {
   const std::string kind = kinds[in.choice("type", kinds)];
-  constexpr extent2 one{1, 1};
+  constexpr extent2 unit{1, 1};
   constexpr extent2 none{0, 0};
   if (kind == "convolution") {
     in.allow({"type", "channels", "filter", "stride", "padding", "bias", "activation"});
-    return convolution{in.number("channels"),       in.pair("filter"),        in.pair_or("stride", one),
+    return convolution{in.number("channels"),       in.pair("filter"),        in.pair_or("stride", unit),
                        in.pair_or("padding", none), in.flag_or("bias", true), activation_of(in)};
   }
   if (kind == "shared_convolution") {
     in.allow({"type", "filter", "stride", "padding", "bias", "activation"});
-    return shared_convolution{in.pair("filter"), in.pair_or("stride", one), in.pair_or("padding", none),
+    return shared_convolution{in.pair("filter"), in.pair_or("stride", unit), in.pair_or("padding", none),
                               in.flag_or("bias", true), activation_of(in)};
   }
   if (kind == "dense") {
@@ -138,9 +138,9 @@ layer read_layer(const object& in) {
 
 description read_description(const json& document, std::string_view name) {
   const object top(document, name, "");
-  if (top.text("schema") != format) {
-    top.refuse("schema", "is '" + top.text("schema").substr(0, 40) + "', and this prumo reads " + std::string(format) +
-                             "; write that");
+  if (top.text("schema") != net_format) {
+    top.refuse("schema", "is '" + top.text("schema").substr(0, 40) + "', and this prumo reads " +
+                             std::string(net_format) + "; write that");
   }
   top.allow({"schema", "name", "input", "layers"});
   description net;
@@ -237,7 +237,7 @@ net read_net(const std::string& name_or_path) {
 
 std::string net_text(const description& net) {
   // One layer in each line reads better than one number in each line.
-  const ordered_json head{{"schema", format}, {"name", net.name}};
+  const ordered_json head{{"schema", net_format}, {"name", net.name}};
   const ordered_json input{{"channels", net.input.channels}, {"height", net.input.height}, {"width", net.input.width}};
   std::string text = "{\n  \"schema\": " + head["schema"].dump() +
                      ",\n  \"name\": " + head["name"].dump(-1, ' ', false, ordered_json::error_handler_t::replace) +

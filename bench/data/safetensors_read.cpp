@@ -14,10 +14,9 @@ namespace {
 
 constexpr std::uint64_t length_bytes = 8;
 constexpr std::uint64_t longest_header = std::uint64_t{1} << 24U;  // a hundred thousand arrays
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
 constexpr std::size_t most_extents = 32;
 
-constexpr std::string_view remedy = "; fetch or copy the file again, or write it anew";
+constexpr std::string_view write_anew = "; fetch or copy the file again, or write it anew";
 
 struct known_type {
   std::string_view name;
@@ -67,7 +66,8 @@ class entry {
     if (shape.size() > most_extents) refuse("has " + std::to_string(shape.size()) + " extents, more than 32");
     for (const json& extent : shape) {
       const std::uint64_t value = number("shape", extent);
-      if (value != 0 && bytes > most_bytes / value) refuse("has the shape " + shown(shape) + ", more than 1 TiB");
+      if (value != 0 && bytes > most_content_bytes / value)
+        refuse("has the shape " + shown(shape) + ", more than 1 TiB");
       bytes *= value;
       result.what.shape.push_back(static_cast<std::int64_t>(value));
     }
@@ -84,7 +84,7 @@ class entry {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    bench::refuse_file(source_.name(), "array '" + name_.substr(0, 100) + "' " + what + std::string(remedy));
+    bench::refuse_file(source_.name(), "array '" + name_.substr(0, 100) + "' " + what + std::string(write_anew));
   }
 
   const json& at(const char* key, json::value_t type) const {
@@ -101,7 +101,7 @@ class entry {
   }
 
   [[nodiscard]] std::uint64_t number(const char* key, const json& value) const {
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most_bytes) {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most_content_bytes) {
       refuse(std::string("has ") + shown(value) + " in its " + key + ", and a number from 0 to 2^40 is needed");
     }
     return value.get<std::uint64_t>();
@@ -116,7 +116,7 @@ json read_header(byte_source& source) {
   std::array<std::uint8_t, length_bytes> head{};
   if (const std::size_t got = source.read(head.data(), head.size()); got < head.size()) {
     source.refuse(0, "the file ends after " + std::to_string(got) + " bytes, and a header's length takes 8" +
-                         std::string(remedy));
+                         std::string(write_anew));
   }
   std::uint64_t length = 0;
   for (std::size_t i = head.size(); i-- > 0;) length = length << 8U | head[i];
@@ -128,7 +128,7 @@ json read_header(byte_source& source) {
   }
   const std::vector<std::uint8_t> text = source.read_vector(length);
   if (text.size() < length) {
-    source.refuse(source.position(), "the file ends within its header" + std::string(remedy));
+    source.refuse(source.position(), "the file ends within its header" + std::string(write_anew));
   }
   if (text.front() != '{') source.refuse(length_bytes, "the header does not begin with {; is this a safetensors file?");
   return parse_strict_json(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()), source.name());
@@ -137,7 +137,8 @@ json read_header(byte_source& source) {
 std::map<std::string, std::string> read_metadata(const byte_source& source, const json& value) {
   std::map<std::string, std::string> metadata;
   const auto refuse = [&](const std::string& what) {
-    bench::refuse_file(source.name(), "__metadata__" + what + ", and texts by name are needed" + std::string(remedy));
+    bench::refuse_file(source.name(),
+                       "__metadata__" + what + ", and texts by name are needed" + std::string(write_anew));
   };
   if (!value.is_object()) refuse(" is " + shown(value));
   for (const auto& [key, text] : value.items()) {
@@ -157,7 +158,7 @@ void check_places(const byte_source& source, std::vector<announced>& arrays) {
           source.name(),
           "array '" + it.what.name.substr(0, 100) + "' begins at " + std::to_string(it.begin) +
               (it.begin < end ? ", within another one that ends at " : ", and the one before it ends at ") +
-              std::to_string(end) + std::string(remedy));
+              std::to_string(end) + std::string(write_anew));
     }
     end = it.end;
   }
@@ -186,7 +187,7 @@ tensor_file read_tensors(byte_source source) {
   const std::uint64_t total = arrays.empty() ? 0 : arrays.back().end;
   const auto refuse_length = [&](const std::string& there) {
     source.refuse(begin, "the arrays take " + std::to_string(total) + " bytes, and the file holds " + there +
-                             " after its header" + std::string(remedy));
+                             " after its header" + std::string(write_anew));
   };
   if (const auto left = source.remaining(); left && *left != total) refuse_length(std::to_string(*left));
   for (announced& it : arrays) {

@@ -11,8 +11,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 40U;
-
 std::string text_at(const tensor_file& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   return found == file.metadata.end() ? std::string() : found->second;
@@ -29,7 +27,8 @@ std::optional<double> share_of(const std::string& text) {
 }  // namespace
 
 weights_file read_weights(const std::string& path) {
-  const std::vector<std::uint8_t> bytes = byte_source::of_file(path, "safetensors file").read_vector(most_bytes);
+  const std::vector<std::uint8_t> bytes =
+      byte_source::of_file(path, "safetensors file").read_vector(most_content_bytes);
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());  // char may alias bytes
   weights_file file{path, sha256_of(bytes), read_tensors(byte_source::of_bytes(text, path)), {}, {}};
   file.trained_on = text_at(file.tensors, "data");

@@ -20,21 +20,21 @@ std::string with_byte(std::string bytes, std::size_t place, char value) {
 }
 
 /// The labels 0 to 9 a thousand times.
-std::string labels() {
+std::string ten_thousand_labels() {
   std::string bytes = big_endian({2049, 10000});
   for (int i = 0; i < 10000; ++i) bytes += static_cast<char>(i * 7 % 10);
   return bytes;
 }
 
 TEST(gzip, members_follow_each_other) {
-  const std::string bytes = labels();
+  const std::string bytes = ten_thousand_labels();
   const std::string parts = zipped(bytes.substr(0, 5)) + zipped(bytes.substr(5, 3000)) + zipped(bytes.substr(3005));
   byte_source source = byte_source::of_bytes(parts, "labels");
   EXPECT_TRUE(source.is_gzip());
   EXPECT_EQ(read_labels(std::move(source)).classes.size(), 10000U);
 }
 
-TEST(gzip, equal_bytes_make_equal_files) { EXPECT_EQ(zipped(labels()), zipped(labels())); }
+TEST(gzip, equal_bytes_make_equal_files) { EXPECT_EQ(zipped(ten_thousand_labels()), zipped(ten_thousand_labels())); }
 
 TEST(gzip, no_more_is_inflated_than_the_header_promises) {
   // A thousand times a megabyte of zeros in a megabyte: a reader that inflates first needs a gigabyte.
@@ -51,8 +51,8 @@ TEST(gzip, no_more_is_inflated_than_the_header_promises) {
   }
 }
 
-std::vector<malformed> files() {
-  const std::string good = zipped(labels());
+std::vector<malformed> malformed_files_of_gzip() {
+  const std::string good = zipped(ten_thousand_labels());
   const std::string again = "; fetch or copy the file again";
   const std::string damaged = "the compressed data are damaged (";
   const std::size_t end = good.size();
@@ -87,7 +87,9 @@ std::vector<malformed> files() {
        good + zipped("x"),
        {"byte 10008: the header promises 10000 labels", "holds more", again}},
       {"nothing_inside", zipped(""), {"byte 0: the file ends after 0 bytes", again}},
-      {"short_inside", zipped(labels().substr(0, 100)), {"byte 100: the header promises 10000 labels", again}},
+      {"short_inside",
+       zipped(ten_thousand_labels().substr(0, 100)),
+       {"byte 100: the header promises 10000 labels", again}},
       {"zipped_twice", zipped(good), {"byte 0: the magic number is ", "; name an IDX file"}},
   };
 }
@@ -100,7 +102,7 @@ TEST_P(malformed_gzip, is_refused_with_place_and_remedy) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(gzip, malformed_gzip, ::testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(gzip, malformed_gzip, ::testing::ValuesIn(malformed_files_of_gzip()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -57,7 +57,7 @@ std::vector<malformed> images() {
   };
 }
 
-std::vector<malformed> labels() {
+std::vector<malformed> malformed_label_files() {
   const std::string again = "; fetch or copy the file again";
   return {
       {"images", big_endian({2051, 1, 1, 1}) + "a", {"byte 3: these are images", "; name a file such as t10k-labels"}},
@@ -99,7 +99,7 @@ TEST_P(malformed_labels, are_refused_with_place_and_remedy) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(idx, malformed_labels, ::testing::ValuesIn(labels()),
+INSTANTIATE_TEST_SUITE_P(idx, malformed_labels, ::testing::ValuesIn(malformed_label_files()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

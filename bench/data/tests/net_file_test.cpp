@@ -54,7 +54,7 @@ std::string with_layers(const std::string& layers) {
          layers + "}";
 }
 
-std::vector<malformed> files() {
+std::vector<malformed> malformed_nets() {
   const std::string input = R"("input": {"channels": 1, "height": 8, "width": 8})";
   return {
       {"empty", "", {"is no valid JSON: parse error at line 1, column 1", "; mend it there"}},
@@ -120,7 +120,7 @@ TEST_P(malformed_net, is_refused_with_place_and_remedy) {
   expect_refusal(GetParam(), [](std::string_view bytes, const char* name) { (void)parse_net(bytes, name); });
 }
 
-INSTANTIATE_TEST_SUITE_P(net_file, malformed_net, ::testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(net_file, malformed_net, ::testing::ValuesIn(malformed_nets()),
                          [](const auto& instance) { return instance.param.name; });
 
 }  // namespace

@@ -192,7 +192,7 @@ TEST(weights, not_finite_or_of_another_type_are_refused) {
   EXPECT_THAT(refusal_of(net, file), HasSubstr("w: array 'conv1.bias' is of type I32, and weights are F64"));
 }
 
-std::vector<malformed> files() {
+std::vector<malformed> malformed_safetensors_files() {
   const std::string remedy = "; fetch or copy the file again, or write it anew";
   const auto one = [](const std::string& entry, const std::string& data = "abcd") {
     return file_of(R"({"a":)" + entry + "}", data);
@@ -288,7 +288,7 @@ TEST_P(malformed_safetensors, are_refused_with_place_and_remedy) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(safetensors, malformed_safetensors, ::testing::ValuesIn(files()),
+INSTANTIATE_TEST_SUITE_P(safetensors, malformed_safetensors, ::testing::ValuesIn(malformed_safetensors_files()),
                          [](const auto& instance) { return instance.param.name; });
 
 TEST(safetensors, an_empty_file_of_weights_is_one) { EXPECT_TRUE(read(file_of("{}")).tensors.empty()); }

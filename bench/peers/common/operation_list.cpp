@@ -9,10 +9,10 @@
 namespace prumo::peers {
 namespace {
 
-using inputs = const long double*;
+using input_values = const long double*;
 
 operation elementwise(const char* op, const char* description, int input_count, double flops,
-                      long double (*exact)(inputs, const call&)) {
+                      long double (*exact)(input_values, const call&)) {
   operation made;
   made.op = op;
   made.description = description;
@@ -37,7 +37,7 @@ operation of_positive(operation made) {
   return made;
 }
 
-operation erring_by(operation made, long double (*scale)(inputs, const call&)) {
+operation erring_by(operation made, long double (*scale)(input_values, const call&)) {
   made.error_scale = scale;
   return made;
 }
@@ -51,7 +51,7 @@ operation shaped(const char* op, const char* description, operation_shape shape,
   return made;
 }
 
-long double exact_gelu(inputs x, const call& it) {
+long double exact_gelu(input_values x, const call& it) {
   if (it.alpha == 0) return 0.5L * x[0] * std::erfc(-x[0] * std::numbers::sqrt2_v<long double> / 2);
   const long double inner =
       2 * std::sqrt(2 * std::numbers::inv_pi_v<long double>) * x[0] * (1 + 0.044715L * x[0] * x[0]);
@@ -59,45 +59,47 @@ long double exact_gelu(inputs x, const call& it) {
 }
 
 void add_elementwise(std::vector<operation>& all) {
-  all.push_back(swept(elementwise("add", "z = x + y", 2, 1, [](inputs x, const call&) { return x[0] + x[1]; })));
-  all.push_back(swept(
-      elementwise("mul", "z = x * y, element by element", 2, 1, [](inputs x, const call&) { return x[0] * x[1]; })));
+  all.push_back(swept(elementwise("add", "z = x + y", 2, 1, [](input_values x, const call&) { return x[0] + x[1]; })));
+  all.push_back(swept(elementwise("mul", "z = x * y, element by element", 2, 1,
+                                  [](input_values x, const call&) { return x[0] * x[1]; })));
   all.push_back(
       swept(with(elementwise("scale", "y = alpha x", 1, 1,
-                             [](inputs x, const call& it) { return static_cast<long double>(it.alpha) * x[0]; }),
+                             [](input_values x, const call& it) { return static_cast<long double>(it.alpha) * x[0]; }),
                  {{"alpha", "the factor", 2.5}})));
   all.push_back(erring_by(with(elementwise("axpby", "z = alpha x + beta y", 2, 3,
-                                           [](inputs x, const call& it) {
+                                           [](input_values x, const call& it) {
                                              return static_cast<long double>(it.alpha) * x[0] +
                                                     static_cast<long double>(it.beta) * x[1];
                                            }),
                                {{"alpha", "the factor of x", 2.5}, {"beta", "the factor of y", -1.5}}),
-                          [](inputs x, const call& it) {
+                          [](input_values x, const call& it) {
                             return std::fabs(static_cast<long double>(it.alpha) * x[0]) +
                                    std::fabs(static_cast<long double>(it.beta) * x[1]);
                           }));
   all.push_back(swept(elementwise("sigmoid", "y = 1 / (1 + exp(-x))", 1, 3,
-                                  [](inputs x, const call&) { return 1 / (1 + std::exp(-x[0])); })));
-  all.push_back(swept(elementwise("tanh", "y = tanh(x)", 1, 1, [](inputs x, const call&) { return std::tanh(x[0]); })));
-  all.push_back(elementwise("relu", "y = max(x, 0)", 1, 0, [](inputs x, const call&) { return std::max(x[0], 0.0L); }));
+                                  [](input_values x, const call&) { return 1 / (1 + std::exp(-x[0])); })));
+  all.push_back(
+      swept(elementwise("tanh", "y = tanh(x)", 1, 1, [](input_values x, const call&) { return std::tanh(x[0]); })));
+  all.push_back(
+      elementwise("relu", "y = max(x, 0)", 1, 0, [](input_values x, const call&) { return std::max(x[0], 0.0L); }));
   all.push_back(erring_by(with(elementwise("gelu", "y = x Phi(x), Phi of the normal distribution", 1, 5, exact_gelu),
                                {{"tanh", "1 for the approximation by tanh", 0}}),
-                          [](inputs x, const call&) { return std::fabs(x[0]); }));
-  all.push_back(elementwise("exp", "y = exp(x)", 1, 1, [](inputs x, const call&) { return std::exp(x[0]); }));
-  all.push_back(of_positive(
-      elementwise("log", "y = ln x, of x in (0, 1)", 1, 1, [](inputs x, const call&) { return std::log(x[0]); })));
-  all.push_back(of_positive(
-      elementwise("sqrt", "y = sqrt(x), of x in (0, 1)", 1, 1, [](inputs x, const call&) { return std::sqrt(x[0]); })));
+                          [](input_values x, const call&) { return std::fabs(x[0]); }));
+  all.push_back(elementwise("exp", "y = exp(x)", 1, 1, [](input_values x, const call&) { return std::exp(x[0]); }));
+  all.push_back(of_positive(elementwise("log", "y = ln x, of x in (0, 1)", 1, 1,
+                                        [](input_values x, const call&) { return std::log(x[0]); })));
+  all.push_back(of_positive(elementwise("sqrt", "y = sqrt(x), of x in (0, 1)", 1, 1,
+                                        [](input_values x, const call&) { return std::sqrt(x[0]); })));
   all.push_back(of_positive(elementwise("rsqrt", "y = 1 / sqrt(x), of x in (0, 1)", 1, 2,
-                                        [](inputs x, const call&) { return 1 / std::sqrt(x[0]); })));
-  all.push_back(elementwise("copy", "y = x", 1, 0, [](inputs x, const call&) { return x[0]; }));
-  all.push_back(with(
-      elementwise("fill", "y = value", 0, 0, [](inputs, const call& it) { return static_cast<long double>(it.alpha); }),
-      {{"value", "the value", 0.75}}));
+                                        [](input_values x, const call&) { return 1 / std::sqrt(x[0]); })));
+  all.push_back(elementwise("copy", "y = x", 1, 0, [](input_values x, const call&) { return x[0]; }));
+  all.push_back(with(elementwise("fill", "y = value", 0, 0,
+                                 [](input_values, const call& it) { return static_cast<long double>(it.alpha); }),
+                     {{"value", "the value", 0.75}}));
   for (const dtype target : all_dtypes) {
     const std::string name = name_of(target);
     all.push_back(elementwise(("cast_" + name).c_str(), ("y = x in " + name).c_str(), 1, 0,
-                              [](inputs x, const call&) { return x[0]; }));
+                              [](input_values x, const call&) { return x[0]; }));
     all.back().output_type = target;
   }
 }

@@ -3,6 +3,7 @@
 
 #include "peer_handler.hpp"
 #include "peer_net_session.hpp"
+#include "seconds_since.hpp"
 #include <prumo/inference/net_cost.hpp>
 #include <prumo/inference/net_files.hpp>
 #include <prumo/serving/memory_limit.hpp>
@@ -23,8 +24,6 @@ using protocol::bytes_sum;
 using protocol::error_kind;
 using protocol::request_error;
 using steady = std::chrono::steady_clock;
-
-double seconds_since(steady::time_point begun) { return std::chrono::duration<double>(steady::now() - begun).count(); }
 
 [[noreturn]] void refuse(const std::string& message, error_kind kind = error_kind::usage) {
   throw request_error(kind, message);

@@ -2,6 +2,7 @@
 #include "peer_training.hpp"
 
 #include "image_order.hpp"
+#include "seconds_since.hpp"
 #include <prumo/data/weights_file.hpp>
 #include <prumo/inference/net_comparison.hpp>
 
@@ -13,13 +14,8 @@
 #include <utility>
 
 namespace prumo::peers {
-namespace {
 
 using steady = std::chrono::steady_clock;
-
-double seconds_since(steady::time_point begun) { return std::chrono::duration<double>(steady::now() - begun).count(); }
-
-}  // namespace
 
 peer_training::peer_training(std::unique_ptr<const inference::training_setup> setup,
                              std::unique_ptr<training_program> program, data::checkpoint::texts conditions)

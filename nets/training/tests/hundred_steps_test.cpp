@@ -18,13 +18,14 @@
 namespace prumo::nets {
 namespace {
 
+using tests::largest_difference;
 using tests::small_set;
 using exec = Kokkos::DefaultExecutionSpace;
 using host = Kokkos::DefaultHostExecutionSpace;
 using numbers = std::vector<double>;
 
 constexpr std::int64_t all_steps = 100;
-constexpr double roundoff = 0x1p-53;
+constexpr double f64_roundoff = 0x1p-53;
 
 /// Adam's constants, as docs/training.md has them.
 constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
@@ -165,19 +166,13 @@ numbers gradients(const training_options& options, const training_state& before,
   return found;
 }
 
-double largest_difference(const numbers& a, const numbers& b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
-  return largest;
-}
-
 /// Each of the steps from one state: all ways begin where the first one is.
 ///
 /// The gradients of two ways are off by gamma(K) each, and most_change() tells what a weight is off by then. The
 /// moments and the weight add some roundings. Beside that, a weight must not be off by more than 1e-10 in any case.
 void expect_same_steps(const small_set& set, const training_options& options) {
   const std::vector<way> ways = all_ways(set, options);
-  const double terms = operations(set, options) * roundoff;
+  const double terms = operations(set, options) * f64_roundoff;
   training_state before = first_state(set, options);
   for (std::int64_t step = 0; step < all_steps; ++step) {
     const training_state after = ways[0].after(before, 1);
@@ -189,7 +184,7 @@ void expect_same_steps(const small_set& set, const training_options& options) {
         const double most = most_change(options, at(before.first_moments, i), at(before.second_moments, i), gradient[i],
                                         static_cast<double>(step + 1), error);
         const double changed = std::fabs(after.weights[i] - before.weights[i]);
-        const double bound = most + 2 * roundoff * std::fabs(after.weights[i]) + 32 * roundoff * changed;
+        const double bound = most + 2 * f64_roundoff * std::fabs(after.weights[i]) + 32 * f64_roundoff * changed;
         ASSERT_LE(std::fabs(found.weights[i] - after.weights[i]), std::min(bound, 1e-10))
             << ways[other].name << ", step " << step << ", weight " << i;
       }
@@ -218,7 +213,7 @@ training_state disturbed(const small_set& set, const training_options& options, 
         after.second_moments[i] = std::max(0.0, after.second_moments[i] + (other.second - usual.second));
       }
       after.weights[i] += other.change - usual.change;
-      if ((random() & 1U) != 0) after.weights[i] *= 1 + 2 * roundoff;
+      if ((random() & 1U) != 0) after.weights[i] *= 1 + 2 * f64_roundoff;
     }
     before = after;
   }
@@ -246,7 +241,7 @@ void expect_same_trainings(const small_set& set, const training_options& options
   numbers errors = magnitudes(set, options, first);
   const numbers at_the_end = magnitudes(set, options, last);
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    errors[i] = std::sqrt(2 * operations(set, options)) * roundoff * std::max(errors[i], at_the_end[i]);
+    errors[i] = std::sqrt(2 * operations(set, options)) * f64_roundoff * std::max(errors[i], at_the_end[i]);
   }
   double largest = 0;
   for (unsigned seed = 1; seed <= trainings; ++seed) {

@@ -14,11 +14,20 @@
 #include <Kokkos_Core.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace prumo::tests {
+
+/// The largest magnitude of the differences of two arrays of equal length.
+inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
+  return largest;
+}
 
 /// Random images of a net with random labels.
 struct small_set {

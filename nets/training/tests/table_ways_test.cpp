@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <vector>
 
@@ -19,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using tests::largest_difference;
 using tests::small_set;
 using exec = Kokkos::DefaultExecutionSpace;
 
@@ -43,12 +43,6 @@ std::vector<double> trained(const small_set& set, training_options options, cons
   auto training = set.trainer(ctx, options);
   training.advance(steps);
   return training.weights();
-}
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(a[i] - b[i]));
-  return largest;
 }
 
 /// After one step, gradients are sums of at most some ten thousand products of order 1, in another order. So they

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using tests::small_set;
 using exec = Kokkos::DefaultExecutionSpace;
 
-constexpr std::int64_t steps = 17;
+constexpr std::int64_t repeated_steps = 17;
 
 /// Sets and options that differ in net, batch, loss and optimizer. Epochs end with smaller batches.
 struct setting {
@@ -58,15 +58,16 @@ std::string name(const setting& of) {
 template <class Exec>
 training_state after_slices(context<Exec>& ctx, const setting& of, std::int64_t slice) {
   auto training = of.set.trainer(ctx, of.options, of.type);
-  for (std::int64_t done = 0; done < steps; done += slice) training.advance(std::min(slice, steps - done));
+  for (std::int64_t done = 0; done < repeated_steps; done += slice)
+    training.advance(std::min(slice, repeated_steps - done));
   return training.state();
 }
 
 TEST(training_repeatability, slices_and_reruns) {
   for (const setting& of : settings<>()) {
     context<exec> ctx;
-    const training_state expected = after_slices(ctx, of, steps);
-    for (const std::int64_t slice : {std::int64_t{1}, std::int64_t{7}, steps}) {
+    const training_state expected = after_slices(ctx, of, repeated_steps);
+    for (const std::int64_t slice : {std::int64_t{1}, std::int64_t{7}, repeated_steps}) {
       EXPECT_EQ(after_slices(ctx, of, slice), expected) << name(of) << ", slices of " << slice;
     }
     EXPECT_NE(expected.weights, of.set.weights);
@@ -77,22 +78,22 @@ TEST(training_repeatability, other_work_on_the_context_between_steps) {
   for (const setting& of : settings<>()) {
     context<exec> ctx;
     auto training = of.set.trainer(ctx, of.options, of.type);
-    for (std::int64_t step = 0; step < steps; ++step) {
+    for (std::int64_t step = 0; step < repeated_steps; ++step) {
       training.advance(1);
       Kokkos::deep_copy(ctx.instance(),
                         Kokkos::View<std::byte*, exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
                             static_cast<std::byte*>(ctx.workspace(static_cast<std::size_t>(step + 1) << 12U)), 4096),
                         std::byte{0xFF});
     }
-    EXPECT_EQ(training.state(), after_slices(ctx, of, steps)) << name(of);
+    EXPECT_EQ(training.state(), after_slices(ctx, of, repeated_steps)) << name(of);
   }
 }
 
 TEST(training_repeatability, a_restored_state_goes_on_as_if_nothing_had_been) {
   for (const setting& of : settings<>()) {
     context<exec> ctx;
-    const training_state expected = after_slices(ctx, of, steps);
-    for (const std::int64_t before : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}, steps - 1}) {
+    const training_state expected = after_slices(ctx, of, repeated_steps);
+    for (const std::int64_t before : {std::int64_t{0}, std::int64_t{1}, std::int64_t{6}, repeated_steps - 1}) {
       training_state kept;
       {
         auto training = of.set.trainer(ctx, of.options, of.type);
@@ -104,8 +105,8 @@ TEST(training_repeatability, a_restored_state_goes_on_as_if_nothing_had_been) {
       trainer<exec> training(another, of.set.net, of.type, of.options, of.set.pixels, of.set.labels);
       training.restore(kept);
       EXPECT_EQ(training.state(), kept);
-      training.advance(steps - before);
-      EXPECT_EQ(training.state(), expected) << name(of) << ", interrupted after " << before << " steps";
+      training.advance(repeated_steps - before);
+      EXPECT_EQ(training.state(), expected) << name(of) << ", interrupted after " << before << " repeated_steps";
     }
   }
 }
@@ -116,7 +117,7 @@ TEST(training_repeatability, any_number_of_threads) {
     std::vector<training_state> states;
     for (const int threads : {1, 2, 3, 4}) {
       context<Kokkos::OpenMP> ctx(Kokkos::OpenMP{threads});
-      states.push_back(after_slices(ctx, of, steps));
+      states.push_back(after_slices(ctx, of, repeated_steps));
       EXPECT_EQ(states.back(), states.front()) << name(of) << ", " << threads << " threads";
     }
   }
@@ -139,12 +140,13 @@ TEST(training_repeatability, refuses_states_that_do_not_fit) {
   EXPECT_THAT(message([](auto& it) { it.second_moments = it.weights; }),
               HasSubstr("expected 0 second moments, got 2343"));
   EXPECT_THAT(message([](auto& it) { it.learning_rate = NAN; }), HasSubstr("the learning rate is nan"));
-  EXPECT_THAT(message([](auto& it) { it.progress.step = 4; }),
-              HasSubstr("does not belong to a training of 7 images in batches of 3: its epoch has done 4 steps, and "
-                        "epochs have 3"));
+  EXPECT_THAT(
+      message([](auto& it) { it.progress.step = 4; }),
+      HasSubstr("does not belong to a training of 7 images in batches of 3: its epoch has done 4 repeated_steps, and "
+                "epochs have 3"));
   EXPECT_THAT(message([](auto& it) { it.progress.epoch = -1; }), HasSubstr("its epoch is -1"));
   EXPECT_THAT(message([](auto& it) { it.progress.steps_done = 9; }),
-              HasSubstr("it has done 9 steps, and step 2 of epoch 0 is number 2"));
+              HasSubstr("it has done 9 repeated_steps, and step 2 of epoch 0 is number 2"));
   EXPECT_THAT(message([](auto& it) { it.progress.correct = 8; }), HasSubstr("of which 8 were correct"));
   EXPECT_EQ(training.state(), good);
 }

@@ -12,6 +12,9 @@
 
 namespace prumo::data {
 
+/// No file of data or weights may hold or promise more bytes: 1 TiB.
+inline constexpr std::uint64_t most_content_bytes = std::uint64_t{1} << 40U;
+
 /// Bytes read from the beginning to the end of a file, a pipe, standard input (`-`) or memory. Gzip is recognized by
 /// its first bytes and inflated on the way, never further than what is asked for.
 class byte_source {
