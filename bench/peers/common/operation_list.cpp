@@ -11,8 +11,8 @@ namespace {
 
 using input_values = const long double*;
 
-operation elementwise(const char* op, const char* description, int input_count, double flops,
-                      long double (*exact)(input_values, const call&)) {
+operation elementwise_operation(const char* op, const char* description, int input_count, double flops,
+                                long double (*exact)(input_values, const call&)) {
   operation made;
   made.op = op;
   made.description = description;
@@ -59,47 +59,51 @@ long double exact_gelu(input_values x, const call& it) {
 }
 
 void add_elementwise(std::vector<operation>& all) {
-  all.push_back(swept(elementwise("add", "z = x + y", 2, 1, [](input_values x, const call&) { return x[0] + x[1]; })));
-  all.push_back(swept(elementwise("mul", "z = x * y, element by element", 2, 1,
-                                  [](input_values x, const call&) { return x[0] * x[1]; })));
   all.push_back(
-      swept(with(elementwise("scale", "y = alpha x", 1, 1,
-                             [](input_values x, const call& it) { return static_cast<long double>(it.alpha) * x[0]; }),
-                 {{"alpha", "the factor", 2.5}})));
-  all.push_back(erring_by(with(elementwise("axpby", "z = alpha x + beta y", 2, 3,
-                                           [](input_values x, const call& it) {
-                                             return static_cast<long double>(it.alpha) * x[0] +
-                                                    static_cast<long double>(it.beta) * x[1];
-                                           }),
+      swept(elementwise_operation("add", "z = x + y", 2, 1, [](input_values x, const call&) { return x[0] + x[1]; })));
+  all.push_back(swept(elementwise_operation("mul", "z = x * y, element by element", 2, 1,
+                                            [](input_values x, const call&) { return x[0] * x[1]; })));
+  all.push_back(swept(with(
+      elementwise_operation("scale", "y = alpha x", 1, 1,
+                            [](input_values x, const call& it) { return static_cast<long double>(it.alpha) * x[0]; }),
+      {{"alpha", "the factor", 2.5}})));
+  all.push_back(erring_by(with(elementwise_operation("axpby", "z = alpha x + beta y", 2, 3,
+                                                     [](input_values x, const call& it) {
+                                                       return static_cast<long double>(it.alpha) * x[0] +
+                                                              static_cast<long double>(it.beta) * x[1];
+                                                     }),
                                {{"alpha", "the factor of x", 2.5}, {"beta", "the factor of y", -1.5}}),
                           [](input_values x, const call& it) {
                             return std::fabs(static_cast<long double>(it.alpha) * x[0]) +
                                    std::fabs(static_cast<long double>(it.beta) * x[1]);
                           }));
-  all.push_back(swept(elementwise("sigmoid", "y = 1 / (1 + exp(-x))", 1, 3,
-                                  [](input_values x, const call&) { return 1 / (1 + std::exp(-x[0])); })));
+  all.push_back(swept(elementwise_operation("sigmoid", "y = 1 / (1 + exp(-x))", 1, 3,
+                                            [](input_values x, const call&) { return 1 / (1 + std::exp(-x[0])); })));
+  all.push_back(swept(
+      elementwise_operation("tanh", "y = tanh(x)", 1, 1, [](input_values x, const call&) { return std::tanh(x[0]); })));
+  all.push_back(elementwise_operation("relu", "y = max(x, 0)", 1, 0,
+                                      [](input_values x, const call&) { return std::max(x[0], 0.0L); }));
   all.push_back(
-      swept(elementwise("tanh", "y = tanh(x)", 1, 1, [](input_values x, const call&) { return std::tanh(x[0]); })));
+      erring_by(with(elementwise_operation("gelu", "y = x Phi(x), Phi of the normal distribution", 1, 5, exact_gelu),
+                     {{"tanh", "1 for the approximation by tanh", 0}}),
+                [](input_values x, const call&) { return std::fabs(x[0]); }));
   all.push_back(
-      elementwise("relu", "y = max(x, 0)", 1, 0, [](input_values x, const call&) { return std::max(x[0], 0.0L); }));
-  all.push_back(erring_by(with(elementwise("gelu", "y = x Phi(x), Phi of the normal distribution", 1, 5, exact_gelu),
-                               {{"tanh", "1 for the approximation by tanh", 0}}),
-                          [](input_values x, const call&) { return std::fabs(x[0]); }));
-  all.push_back(elementwise("exp", "y = exp(x)", 1, 1, [](input_values x, const call&) { return std::exp(x[0]); }));
-  all.push_back(of_positive(elementwise("log", "y = ln x, of x in (0, 1)", 1, 1,
-                                        [](input_values x, const call&) { return std::log(x[0]); })));
-  all.push_back(of_positive(elementwise("sqrt", "y = sqrt(x), of x in (0, 1)", 1, 1,
-                                        [](input_values x, const call&) { return std::sqrt(x[0]); })));
-  all.push_back(of_positive(elementwise("rsqrt", "y = 1 / sqrt(x), of x in (0, 1)", 1, 2,
-                                        [](input_values x, const call&) { return 1 / std::sqrt(x[0]); })));
-  all.push_back(elementwise("copy", "y = x", 1, 0, [](input_values x, const call&) { return x[0]; }));
-  all.push_back(with(elementwise("fill", "y = value", 0, 0,
+      elementwise_operation("exp", "y = exp(x)", 1, 1, [](input_values x, const call&) { return std::exp(x[0]); }));
+  all.push_back(of_positive(elementwise_operation("log", "y = ln x, of x in (0, 1)", 1, 1,
+                                                  [](input_values x, const call&) { return std::log(x[0]); })));
+  all.push_back(of_positive(elementwise_operation("sqrt", "y = sqrt(x), of x in (0, 1)", 1, 1,
+                                                  [](input_values x, const call&) { return std::sqrt(x[0]); })));
+  all.push_back(of_positive(elementwise_operation("rsqrt", "y = 1 / sqrt(x), of x in (0, 1)", 1, 2,
+                                                  [](input_values x, const call&) { return 1 / std::sqrt(x[0]); })));
+  all.push_back(elementwise_operation("copy", "y = x", 1, 0, [](input_values x, const call&) { return x[0]; }));
+  all.push_back(
+      with(elementwise_operation("fill", "y = value", 0, 0,
                                  [](input_values, const call& it) { return static_cast<long double>(it.alpha); }),
-                     {{"value", "the value", 0.75}}));
+           {{"value", "the value", 0.75}}));
   for (const dtype target : all_dtypes) {
     const std::string name = name_of(target);
-    all.push_back(elementwise(("cast_" + name).c_str(), ("y = x in " + name).c_str(), 1, 0,
-                              [](input_values x, const call&) { return x[0]; }));
+    all.push_back(elementwise_operation(("cast_" + name).c_str(), ("y = x in " + name).c_str(), 1, 0,
+                                        [](input_values x, const call&) { return x[0]; }));
     all.back().output_type = target;
   }
 }
