@@ -142,23 +142,29 @@ class onednn_run {
     piece_.matrices = std::clamp<std::int64_t>(rows / problem_.m, 1, problem_.batch);
   }
 
-  /// The last piece of rows or matrices, which may be smaller.
-  static rows_of_matrices last_of(const rows_of_matrices& all, const rows_of_matrices& piece) {
-    return {(all.matrices - 1) % piece.matrices + 1, (all.rows - 1) % piece.rows + 1};
+  /// The products of a piece and of the last piece, which may be smaller.
+  struct piece_products {
+    rows_of_matrices piece;
+    onednn_product& whole;
+    onednn_product& rest;
+
+    onednn_product& of(const rows_of_matrices& some) const { return some == piece ? whole : rest; }
+    std::size_t scratchpad_bytes() const { return std::max(whole.scratchpad_bytes(), rest.scratchpad_bytes()); }
+  };
+  piece_products products_of_pieces(int threads) {
+    auto& kept = ctx_.template attachment<onednn_products>([] { return onednn_products(); });
+    const rows_of_matrices last{(problem_.batch - 1) % piece_.matrices + 1, (problem_.m - 1) % piece_.rows + 1};
+    onednn_product& whole = kept.find(key_of(piece_, threads));
+    return {piece_, whole, last == piece_ ? whole : kept.find(key_of(last, threads))};
   }
 
   void multiply() {
-    auto& kept = ctx_.template attachment<onednn_products>([] { return onednn_products(); });
-    onednn_product& whole = kept.find(key_of(piece_, threads_));
-    const rows_of_matrices last = last_of({problem_.batch, problem_.m}, piece_);
-    onednn_product& rest = last == piece_ ? whole : kept.find(key_of(last, threads_));
-
+    const piece_products products = products_of_pieces(threads_);
     const std::size_t copy_bytes =
         copies_rows_ ? static_cast<std::size_t>(piece_.matrices * piece_.rows * loaded_length(problem_.k)) * sizeof(T)
                      : 0;
     const std::size_t scratchpad = aligned(product_bytes()) + aligned(copy_bytes);
-    auto* const workspace = static_cast<std::byte*>(
-        ctx_.workspace(scratchpad + std::max(whole.scratchpad_bytes(), rest.scratchpad_bytes())));
+    auto* const workspace = static_cast<std::byte*>(ctx_.workspace(scratchpad + products.scratchpad_bytes()));
     auto* const copied = reinterpret_cast<T*>(workspace + aligned(product_bytes()));
     auto* const result = writes_c() ? reinterpret_cast<std::byte*>(problem_.c.data) : workspace;
     const openmp_threads_scope scope(threads_);
@@ -172,10 +178,10 @@ class onednn_run {
           copy_with_zeros_behind(ctx_.instance(), rows_.part(matrix, matrices, row, rows), copied);
           a = copied;
         }
-        onednn_product& own = matrices == piece_.matrices && rows == piece_.rows ? whole : rest;
-        require(own.run({a, problem_.b.data + matrix * problem_.b.batch_stride,
-                         result + (matrix * batch_stride_of_result() + row * line_of_result()) * result_bytes(),
-                         problem_.bias.data, workspace + scratchpad}));
+        require(products.of({matrices, rows})
+                    .run({a, problem_.b.data + matrix * problem_.b.batch_stride,
+                          result + (matrix * batch_stride_of_result() + row * line_of_result()) * result_bytes(),
+                          problem_.bias.data, workspace + scratchpad}));
       }
     }
     if (completes_) complete_product(ctx_, problem_, result);
@@ -184,8 +190,7 @@ class onednn_run {
   /// The pieces that a thread computes one after the other.
   struct pieces_of_threads {
     const onednn_run* run;
-    onednn_product* whole;
-    onednn_product* rest;
+    piece_products products;
     std::int64_t pieces, row_pieces, shares;
     std::byte* scratchpads;
     std::size_t scratchpad_bytes;  ///< of a share
@@ -200,13 +205,13 @@ class onednn_run {
         const std::int64_t matrix = which / row_pieces * piece.matrices, row = which % row_pieces * piece.rows;
         const std::int64_t matrices = std::min(piece.matrices, problem.batch - matrix);
         const std::int64_t rows = std::min(piece.rows, problem.m - row);
-        onednn_product& own = matrices == piece.matrices && rows == piece.rows ? *whole : *rest;
         const matrix_rows<T> c = run->rows_of_c().part(matrix, matrices, row, rows);
         const dnnl_status_t status =
-            own.run({run->rows_.part(matrix, matrices, row, rows).data,
-                     problem.b.data + matrix * problem.b.batch_stride, const_cast<T*>(c.data), problem.bias.data,
-                     scratchpads + static_cast<std::size_t>(share) * scratchpad_bytes},
-                    share);
+            products.of({matrices, rows})
+                .run({run->rows_.part(matrix, matrices, row, rows).data,
+                      problem.b.data + matrix * problem.b.batch_stride, const_cast<T*>(c.data), problem.bias.data,
+                      scratchpads + static_cast<std::size_t>(share) * scratchpad_bytes},
+                     share);
         if (status != dnnl_success) failure->store(status, std::memory_order_relaxed);
         if (are_special(c)) found->store(true, std::memory_order_relaxed);
       }
@@ -231,22 +236,17 @@ class onednn_run {
       const std::int64_t of_thread = divide_up(all.matrices, threads_);
       piece_.matrices = divide_up(of_thread, divide_up(of_thread * all.rows, std::max(cached_rows, all.rows)));
     }
-    auto& kept = ctx_.template attachment<onednn_products>([] { return onednn_products(); });
-    onednn_product& whole = kept.find(key_of(piece_, 1));
-    const rows_of_matrices last = last_of(all, piece_);
-    onednn_product& rest = last == piece_ ? whole : kept.find(key_of(last, 1));
-
     std::atomic<dnnl_status_t> failure = dnnl_success;
     std::atomic<bool> found = false;
-    pieces_of_threads kernel{this, &whole, &rest, 0, 0, 0, nullptr, 0, &failure, &found};
+    pieces_of_threads kernel{this, products_of_pieces(1), 0, 0, 0, nullptr, 0, &failure, &found};
     kernel.row_pieces = divide_up(all.rows, piece_.rows);
     kernel.pieces = divide_up(all.matrices, piece_.matrices) * kernel.row_pieces;
     kernel.shares = std::min<std::int64_t>(threads_, kernel.pieces);
-    kernel.scratchpad_bytes = aligned(std::max(whole.scratchpad_bytes(), rest.scratchpad_bytes()));
+    kernel.scratchpad_bytes = aligned(kernel.products.scratchpad_bytes());
     kernel.scratchpads =
         static_cast<std::byte*>(ctx_.workspace(static_cast<std::size_t>(kernel.shares) * kernel.scratchpad_bytes));
-    whole.prepare_callers(kernel.shares);
-    rest.prepare_callers(kernel.shares);
+    kernel.products.whole.prepare_callers(kernel.shares);
+    kernel.products.rest.prepare_callers(kernel.shares);
     static const std::string label = "prumo::gemm::onednn";
     const openmp_threads_scope scope(threads_);
     prumo::detail::launch_blocks(ctx_.instance(), label, kernel);
