@@ -100,6 +100,13 @@ class images_ahead {
   /// Begins to load the images that come next. They stay in registers until stage(), so little should lie between.
   PRUMO_STEP_FUNCTION void load(const body_type& body, loaded_images& loaded) {
     after_ = chunks(body).after(next_);
+    if constexpr (Team::takes_vectors) {
+      const step_data<C>& data = body.data();
+      for (int image = 0; image < next_.count; ++image) {
+        const std::int64_t which = data.order[chunks(body).place_of(next_) + image];
+        ask_for_image(body.team(), data.pixels + which * body.table().pixels, body.table().pixels);
+      }
+    }
     if constexpr (Team::lanes > 1) {
       const step_data<C>& data = body.data();
       const int* const images = body.scratch().next_images();

@@ -282,7 +282,18 @@ class step_body {
       team_.barrier();
       run_convolution_backward(it, images);
     } else if (it.kind == step_kind::shared_convolution) {
-      add_shared_gradients(team_, it, images, scratch_.gradients() + it.gradient);
+      run_shared_backward(it, images);
+    } else if (!it.is_first) {
+      run_pooling_backward(it, images);
+    }
+  }
+
+  PRUMO_STEP_FUNCTION void run_shared_backward(const step_layer& it, const step_images<C>& images) const {
+    C* const gradients = scratch_.gradients() + it.gradient;
+    if constexpr (Team::takes_vectors) {
+      shared_backward(team_, it, images, scratch_.copies(), gradients);
+    } else {
+      add_shared_gradients(team_, it, images, gradients);
       if (it.is_first) return;
       team_.barrier();
       if (it.owns_windows) {
@@ -290,8 +301,6 @@ class step_body {
       } else {
         convolve_shared_backward(team_, it, images, scratch_.copies());
       }
-    } else if (!it.is_first) {
-      run_pooling_backward(it, images);
     }
   }
 

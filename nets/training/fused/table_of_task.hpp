@@ -98,8 +98,10 @@ std::string tables_for(const Exec& instance, const training_task& task, bool who
   const auto element_bytes = static_cast<std::int64_t>(dtype_size(task.plan.type()));
   // The fixed arrays of step_scratch: the table and partial sums; sums, losses and labels take 224 bytes with gaps, and
   // each of four arrays a gap of less than 32.
-  const std::int64_t fixed = static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 352;
+  // On hosts all twelve arrays have a gap of less than 64.
   constexpr bool on_host = is_host_space<Exec>;
+  const std::int64_t fixed =
+      static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 352 + (on_host ? scratch_arrays * 64 : 0);
   step_request request{.net = task.plan.net(),
                        .facts = task.plan.facts(),
                        .offsets = offsets,
@@ -115,7 +117,8 @@ std::string tables_for(const Exec& instance, const training_task& task, bool who
                        .takes_windows = !on_host,
                        .many_images = on_host ? INT_MAX : 3,
                        .most_narrow_tiles = most_narrow_tiles,
-                       .least_stage_images = least_stage_images};
+                       .least_stage_images = least_stage_images,
+                       .takes_vectors = on_host};
   result.tables.resize(1);
   std::string reason = make_step_table(request, result.tables[0]);
   // Of nine nets none took more than 1.4 % longer so. Only a team that takes windows is faster alone.

@@ -57,7 +57,9 @@ class table_way final : public step_way<Exec> {
     partials_ =
         memory(instance, "partials",
                static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
-    factors_ = memory(instance, "factors", images * static_cast<std::size_t>(table_.factors) * sizeof(C));
+    factors_ =
+        memory(instance, "factors",
+               images * static_cast<std::size_t>(table_.factors) * sizeof(C) + (on_host ? host_scratch_slack : 0));
     // Tiles read what lies between an image's factors, too, though nothing comes of it.
     Kokkos::deep_copy(instance, factors_, std::byte{0});
     kept_ = memory(instance, "kept",

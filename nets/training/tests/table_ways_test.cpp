@@ -34,12 +34,35 @@ description narrow_net() {
            dense{33, true, activation::tanh}, dense{5, false, activation::sigmoid}}};
 }
 
-/// Weights after some steps in f64.
+/// Shared filters whose windows lie side by side, in planes with pixels behind the last window and in planes with
+/// edges, as first layers and with every slope below; and first convolutions of few maps, whose planes end within a
+/// vector.
+std::vector<description> nets_of_adjacent_windows() {
+  const auto first = [](std::int64_t maps, std::int64_t side, std::int64_t padding, activation activate) {
+    return convolution{.channels = maps, .filter = {side, side}, .padding = {padding, padding}, .activate = activate};
+  };
+  const auto windows = [](std::int64_t height, std::int64_t width, activation activate) {
+    return shared_convolution{.filter = {height, width}, .stride = {height, width}, .activate = activate};
+  };
+  return {
+      {"gaps", {1, 23, 21}, {first(9, 5, 0, activation::sigmoid), windows(4, 4, activation::tanh), dense{11}}},
+      {"many rows", {2, 40, 38}, {first(3, 3, 1, activation::relu), windows(2, 3, activation::none), dense{3}}},
+      {"edges",
+       {1, 12, 14},
+       {first(7, 3, 1, activation::tanh), first(5, 3, 1, activation::sigmoid), windows(2, 2, activation::sigmoid),
+        dense{2}}},
+      {"first layer", {3, 8, 12}, {windows(4, 4, activation::relu), dense{5}}},
+      {"one window", {1, 9, 9}, {first(1, 5, 0, activation::tanh), windows(5, 5, activation::tanh), dense{3}}},
+      {"rows of a vector", {1, 20, 20}, {first(8, 5, 0, activation::none), windows(4, 4, activation::relu), dense{17}}},
+  };
+}
+
+/// Weights after some steps.
 std::vector<double> trained(const small_set& set, training_options options, const std::string& implementation,
-                            std::int64_t steps) {
+                            std::int64_t steps, dtype type = dtype::f64) {
   context<exec> ctx;
   options.implementation = implementation;
-  auto training = set.trainer(ctx, options);
+  auto training = set.trainer(ctx, options, type);
   training.advance(steps);
   return training.weights();
 }
@@ -57,6 +80,28 @@ TEST(table_ways, agree_with_layers_after_one_step) {
         for (const std::string& implementation : set.implementations(ctx, options)) {
           EXPECT_LT(largest_difference(trained(set, options, implementation, 1), expected), 1e-12)
               << implementation << ", " << net.name << ", " << name_of(which) << ", batch " << batch;
+        }
+      }
+    }
+  }
+}
+
+/// The bounds are those of the test before, in units of the type.
+TEST(table_ways, agree_with_layers_where_windows_are_adjacent) {
+  for (const description& net : nets_of_adjacent_windows()) {
+    const small_set set(net, 7);
+    context<exec> ctx;
+    for (const dtype type : {dtype::f64, dtype::f32}) {
+      const double bound = 1e4 * (type == dtype::f64 ? 0x1p-53 : 0x1p-24);
+      for (const optimizer rule : {optimizer::sgd, optimizer::momentum}) {
+        for (const std::int64_t batch : {1, 5}) {
+          const training_options options{
+              .loss = loss::sigmoid, .optimizer = rule, .learning_rate = 0.1, .batch = batch};
+          const std::vector<double> expected = trained(set, options, "layers", 1, type);
+          for (const std::string& implementation : set.implementations(ctx, options, type)) {
+            EXPECT_LT(largest_difference(trained(set, options, implementation, 1, type), expected), bound)
+                << implementation << ", " << net.name << ", " << dtype_name(type) << ", batch " << batch;
+          }
         }
       }
     }

@@ -5,13 +5,11 @@
 /// The layers in which a step spends its time, on a thread of a host with vectors. They replace the functions of the
 /// same names for any team.
 
-#include "fused/layers/dense_layers.hpp"
 #include "fused/layers/filter_layers.hpp"
-#include "host_rows.hpp"
+#include "host_activation.hpp"
+#include "host_unfolded.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
-
-#include <algorithm>
 
 namespace prumo::nets {
 
@@ -105,6 +103,11 @@ void sum_rows(const tiled_sum& it, const step_images<C>& images, const C* weight
 
 template <int Side, class C>
 void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
+  if (it.unfolded_apart > 0) {
+    for (int image = 0; image < images.count; ++image) convolve_unfolded<Side>(it, images.image(image), copies);
+    if (it.activate != activation::relu) activate_planes(it, images);
+    return;
+  }
   const C* const bias = it.bias_copy >= 0 ? copies + it.bias_copy : nullptr;
   const bool is_relu = it.activate == activation::relu;
   sum_rows<Side>(forward_sum(it), images, copies + it.forward_copy, [&](C* to, int channel, auto& sums, int count) {
@@ -152,7 +155,7 @@ template <int Side, int Maps, class C>
     for (int begin = 0; begin < it.out_width; begin += vector::lanes) {
       vector slopes[Maps];
       PRUMO_UNROLL
-      for (int m = 0; m < Maps; ++m) slopes[m] = load_lanes(dy + m * it.dy.plane + begin, it.out_width - begin);
+      for (int m = 0; m < Maps; ++m) slopes[m] = load_first(dy + m * it.dy.plane + begin, it.out_width - begin);
       PRUMO_UNROLL
       for (int column = 0; column < Side; ++column) {
         const vector values = vector::load(x + begin + column);
@@ -171,16 +174,23 @@ template <int Side, int Maps, class C>
 
 template <class C>
 void add_bias_gradients(const host_step_team&, const step_layer& it, const step_images<C>& images, C* gradients) {
+  constexpr int lanes = simd<C>::lanes;
+  const bool has_gaps = it.dy.pitch != it.out_width;
+  const int rows = has_gaps ? it.out_height : 1, count = has_gaps ? it.out_width : it.out_height * it.out_width;
   for (int image = 0; image < images.count; ++image) {
     for (int map = 0; map < it.out_channels; ++map) {
-      simd<C> sum(C(0));
-      for (int row = 0; row < it.out_height; ++row) {
+      simd<C> sum[4] = {C(0), C(0), C(0), C(0)};
+      for (int row = 0; row < rows; ++row) {
         const C* const dy = images.image(image) + it.dy.begin + map * it.dy.plane + row * it.dy.pitch;
-        for (int begin = 0; begin < it.out_width; begin += simd<C>::lanes) {
-          sum += load_lanes(dy + begin, it.out_width - begin);
+        int i = 0;
+        for (; i + 4 * lanes <= count; i += 4 * lanes) {
+          PRUMO_UNROLL
+          for (int k = 0; k < 4; ++k) sum[k] += simd<C>::load(dy + i + k * lanes);
         }
+        for (; i + lanes <= count; i += lanes) sum[0] += simd<C>::load(dy + i);
+        if (i < count) sum[0] += load_first(dy + i, count - i);
       }
-      gradients[map] += sum_of(sum);
+      gradients[map] += sum_of((sum[0] + sum[1]) + (sum[2] + sum[3]));
     }
   }
 }
@@ -190,6 +200,10 @@ void add_tiled_gradients(const host_step_team& team, const step_layer& it, const
                          C*) {
   for (int image = 0; image < images.count; ++image) {
     const C* const memory = images.image(image);
+    if (it.unfolded_apart > 0) {
+      add_unfolded_gradients<Side>(it, memory, gradients);
+      continue;
+    }
     for (int map = 0; map < it.out_channels; map += 2) {
       for (int channel = 0; channel < it.in_channels; ++channel) {
         for (int tap_row = 0; tap_row < Side; ++tap_row) {
@@ -203,87 +217,6 @@ void add_tiled_gradients(const host_step_team& team, const step_layer& it, const
     }
   }
   if (it.bias >= 0) add_bias_gradients(team, it, images, gradients + it.weight_count());
-}
-
-/// The sum of products of two rows.
-template <class C>
-[[gnu::always_inline]] inline C product_of(const C* a, const C* b, int count) {
-  using vector = simd<C>;
-  vector sum[4] = {vector(C(0)), vector(C(0)), vector(C(0)), vector(C(0))};
-  int i = 0;
-  for (; i + 4 * vector::lanes <= count; i += 4 * vector::lanes) {
-    PRUMO_UNROLL
-    for (int k = 0; k < 4; ++k) {
-      sum[k] = prumo::fma(vector::load(a + i + k * vector::lanes), vector::load(b + i + k * vector::lanes), sum[k]);
-    }
-  }
-  for (; i < count; i += vector::lanes) {
-    sum[0] = prumo::fma(load_lanes(a + i, count - i), load_lanes(b + i, count - i), sum[0]);
-  }
-  return sum_of((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
-
-template <class C>
-void multiply_dense(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
-                    const C* bias) {
-  const int inputs = it.in_size();
-  for (int output = 0; output < it.out_channels; ++output) {
-    for (int image = 0; image < images.count; ++image) {
-      C sum =
-          product_of(weights + static_cast<std::int64_t>(output) * inputs, images.image(image) + it.x.begin, inputs);
-      if (bias != nullptr) sum += bias[output];
-      images.image(image)[it.y.begin + output] = activated(it.activate, sum);
-    }
-  }
-}
-
-/// dx of a dense layer for neighbouring inputs of one image, from the rows of its weights.
-template <int Vectors, class C>
-[[gnu::always_inline]] inline void multiply_transposed(const step_layer& it, C* image, const C* weights, int input,
-                                                       int count) {
-  using vector = simd<C>;
-  const int inputs = it.in_size();
-  const C* const dy = image + it.dy.begin;
-  vector sum[Vectors];
-  PRUMO_UNROLL
-  for (int v = 0; v < Vectors; ++v) sum[v] = vector(C(0));
-  for (int output = 0; output < it.out_channels; ++output) {
-    const vector slope(dy[output]);
-    const C* const row = weights + static_cast<std::int64_t>(output) * inputs + input;
-    PRUMO_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-      sum[v] = prumo::fma(load_lanes(row + v * vector::lanes, count - v * vector::lanes), slope, sum[v]);
-    }
-  }
-  PRUMO_UNROLL
-  for (int v = 0; v < Vectors; ++v) {
-    const int at = input + v * vector::lanes;
-    const vector x = load_lanes(image + it.x.begin + at, inputs - at);
-    store_lanes(sum[v] * slopes_of(it.below, x), image + it.dx.begin + at, inputs - at);
-  }
-}
-
-template <class C>
-void multiply_transposed(const step_layer& it, C* image, const C* weights) {
-  constexpr int block = 4 * simd<C>::lanes;
-  const int inputs = it.in_size();
-  int input = 0;
-  for (; input + block <= inputs; input += block) multiply_transposed<4>(it, image, weights, input, block);
-  for (; input < inputs; input += simd<C>::lanes) {
-    multiply_transposed<1>(it, image, weights, input, std::min(inputs - input, simd<C>::lanes));
-  }
-}
-
-template <class C>
-void dense_backward(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
-                    C* factors, int factor_elements) {
-  for (int image = 0; image < images.count; ++image) {
-    C* const memory = images.image(image);
-    C* const to = factors + static_cast<std::int64_t>(image) * factor_elements;
-    std::copy_n(memory + it.dy.begin, it.out_channels, to + it.dy_factor);
-    std::copy_n(memory + it.x.begin, it.in_size(), to + it.x_factor);
-    if (!it.is_first) multiply_transposed(it, memory, weights);
-  }
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

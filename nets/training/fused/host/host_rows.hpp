@@ -2,16 +2,18 @@
 #pragma once
 
 /// \file
-/// Rows of numbers that the layers of a host load, sum, store and activate with vectors.
+/// Rows of numbers that the layers of a host load, sum and store with vectors.
 
 #include "fused/layers/convolution_tiles.hpp"
-#include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/host/simd.hpp>
-#include <prumo/detail/host/simd_group.hpp>
 #include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/math_constants.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
+#include <cstring>
 
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -58,64 +60,93 @@ template <class C>
   return simd<C>::load(lanes);
 }
 
+/// The words of a mask of some lanes: as many zeros, ones and zeros again as a vector has lanes.
+template <class C>
+struct lane_masks {
+  static constexpr int lanes = simd<C>::lanes;
+  using word = typename detail::math_constants<C>::word;
+  static constexpr std::array<word, 3 * lanes> words = [] {
+    std::array<word, 3 * lanes> result{};
+    for (int i = lanes; i < 2 * lanes; ++i) result[static_cast<std::size_t>(i)] = ~word{0};
+    return result;
+  }();
+  [[gnu::always_inline]] static simd<C> keep(simd<C> value, int first_word) {
+    typename simd<C>::words mask;
+    std::memcpy(&mask, words.data() + first_word, sizeof(mask));
+    return detail::from_bits(detail::bits_of(value) & mask);
+  }
+};
+
+/// The first `count` lanes, fewer than there are, and zeros.
+template <class C>
+[[gnu::always_inline]] inline simd<C> first_lanes(simd<C> value, int count) {
+  return lane_masks<C>::keep(value, 2 * simd<C>::lanes - count);
+}
+/// Zeros, and the last `count` lanes.
+template <class C>
+[[gnu::always_inline]] inline simd<C> last_lanes(simd<C> value, int count) {
+  return lane_masks<C>::keep(value, count);
+}
+
+/// The first `count` lanes of the numbers at `from`, and zeros. A whole vector is read.
+template <class C>
+[[gnu::always_inline]] inline simd<C> load_first(const C* from, int count) {
+  const simd<C> all = simd<C>::load(from);
+  return count < simd<C>::lanes ? first_lanes(all, count) : all;
+}
+
+/// Adds neighbouring lanes of vectors until one vector is left. It has parts of the sum of each one behind each other.
+template <int Count, class C>
+[[gnu::always_inline]] inline simd<C> add_pairs(const simd<C> (&values)[Count]) {
+  if constexpr (Count == 1) {
+    return values[0];
+  } else {
+    simd<C> pairs[Count / 2];
+    PRUMO_UNROLL
+    for (int i = 0; i < Count / 2; ++i) {
+      pairs[i] = every_second_lane<0>(values[2 * i], values[2 * i + 1]) +
+                 every_second_lane<1>(values[2 * i], values[2 * i + 1]);
+    }
+    return add_pairs(pairs);
+  }
+}
+
+/// The sum of the lanes of each of several vectors. There must be room for whole vectors of sums.
+template <int Count, class C>
+[[gnu::always_inline]] inline void store_sums(const simd<C> (&values)[Count], C* to) {
+  constexpr int lanes = simd<C>::lanes;
+  constexpr int together = std::bit_ceil(static_cast<unsigned>(std::min(Count, lanes)));
+  PRUMO_UNROLL
+  for (int first = 0; first < Count; first += together) {
+    simd<C> some[together];
+    PRUMO_UNROLL
+    for (int i = 0; i < together; ++i) some[i] = first + i < Count ? values[first + i] : simd<C>(C(0));
+    simd<C> sums = add_pairs(some);
+    for (int left = lanes / together; left > 1; left /= 2) {
+      sums = every_second_lane<0>(sums, sums) + every_second_lane<1>(sums, sums);
+    }
+    sums.store(to + first);
+  }
+}
+
 template <class C>
 [[gnu::always_inline]] inline C sum_of(simd<C> value) {
-  C lanes[simd<C>::lanes];
-  value.store(lanes);
-  for (int half = simd<C>::lanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
-  }
-  return lanes[0];
+  const simd<C> one[1] = {value};
+  C sums[simd<C>::lanes];
+  store_sums(one, sums);
+  return sums[0];
 }
 
-/// Replaces the first `count` numbers, or as many as the registers have lanes, by function(number).
-template <int Registers, class C, class Function>
-[[gnu::always_inline]] inline void change_group(C* numbers, int count, const Function& function) {
-  using detail::lane_order;
-  constexpr int lanes = Registers * simd<C>::lanes;
-  C rest[lanes];
-  C* const all = count >= lanes ? numbers : rest;
-  if (all == rest) std::fill(std::copy_n(numbers, count, rest), rest + lanes, C(0));
-  detail::store_group<lane_order::memory>(function(detail::load_group<lane_order::memory, Registers>(all)), all);
-  if (all == rest) std::copy_n(rest, count, numbers);
-}
-
-/// Replaces numbers by function(number). Formulas are long chains of instructions, and those of several vectors
-/// overlap.
-template <class C, class Function>
-void change_each(C* numbers, int count, const Function& function) {
-  constexpr int registers = detail::group_registers;
-  constexpr int half = registers / 2 * simd<C>::lanes;
-  for (; count > half; numbers += 2 * half, count -= 2 * half) change_group<registers>(numbers, count, function);
-  if (count > 0) change_group<registers / 2>(numbers, count, function);
-}
-
-/// The activations of neighbours, in their place.
+/// Copies neighbours. The last vector goes back to those before it.
 template <class C>
-void activate_row(activation function, C* row, int count) {
-  if (function == activation::relu) {
-    change_each(row, count, [](auto x) PRUMO_ALWAYS_INLINE { return prumo::maximum(x, decltype(x)(C(0))); });
-  } else if (function == activation::sigmoid) {
-    change_each(row, count, [](const auto& x) PRUMO_ALWAYS_INLINE { return prumo::sigmoid(x); });
-  } else if (function == activation::tanh) {
-    change_each(row, count, [](const auto& x) PRUMO_ALWAYS_INLINE { return prumo::tanh(x); });
+[[gnu::always_inline]] inline void copy_row(const C* from, int count, C* to) {
+  using vector = simd<C>;
+  if (count < vector::lanes) {
+    for (int i = 0; i < count; ++i) to[i] = from[i];
+    return;
   }
-}
-
-/// The activation of all elements of y. Where nothing lies between rows or planes, they are one row.
-template <class C>
-void activate_planes(const step_layer& it, const step_images<C>& images) {
-  if (it.activate == activation::none) return;
-  const int area = it.out_height * it.out_width;
-  const bool has_gaps = it.y.pitch != it.out_width, is_whole = !has_gaps && it.y.plane == area;
-  const int planes = is_whole ? 1 : it.out_channels, rows = has_gaps ? it.out_height : 1;
-  const int count = is_whole ? it.out_channels * area : (has_gaps ? it.out_width : area);
-  for (int image = 0; image < images.count; ++image) {
-    for (int plane = 0; plane < planes; ++plane) {
-      C* row = images.image(image) + it.y.begin + plane * it.y.plane;
-      for (int i = 0; i < rows; ++i, row += it.y.pitch) activate_row(it.activate, row, count);
-    }
-  }
+  for (int i = 0; i + vector::lanes <= count; i += vector::lanes) vector::load(from + i).store(to + i);
+  vector::load(from + count - vector::lanes).store(to + count - vector::lanes);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

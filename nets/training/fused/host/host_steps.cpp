@@ -3,6 +3,8 @@
 #if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
 #define PRUMO_STEP_FUNCTION inline
 #include "fused/step_launches.hpp"
+#include "host_dense.hpp"
+#include "host_shared.hpp"
 #include "host_windows.hpp"
 
 namespace prumo::nets {

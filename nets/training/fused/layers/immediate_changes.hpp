@@ -79,7 +79,7 @@ PRUMO_STEP_FUNCTION void change_dense(const Team& team, const step_layer& it, C*
 }
 
 /// Changes the parameters of all filters, and sets their gradients back to 0.
-template <class Team, class C>
+template <scalar_step_team Team, class C>
 PRUMO_STEP_FUNCTION void change_filters(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch,
                                         const step_rule<C>& rule) {
   const int count = scratch.table().gradients;

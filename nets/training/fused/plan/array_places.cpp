@@ -22,6 +22,7 @@ class array_placer {
     choose_tiles();
     if (request_.takes_windows && has_windows(table_)) table_.shape = step_shape::windows;
     table_.layer[0].x = take(table_.layer[0], true, edges_of(0), table_.layer[0].kind == step_kind::dense);
+    unfold_pixels();
     place_results();
     if (table_.shape == step_shape::windows) place_windows();
     if (table_.shape == step_shape::staged) list_kept_ranges();
@@ -56,6 +57,18 @@ class array_placer {
       it.takes_columns = it.takes_tiles && !it.is_first && has_large_tiles(table_.shape) &&
                          it.out_height >= least_column_rows && it.out_height <= most_column_rows;
     }
+  }
+
+  /// The copies of the pixels for a first convolution whose result has rows without gaps.
+  void unfold_pixels() {
+    step_layer& it = table_.layer[0];
+    if (!request_.takes_vectors || !it.takes_tiles || edges_of(1).columns > 0) return;
+    const int rows = it.in_height + 2 * it.row_padding;
+    taken_ = rounded_up(taken_, most_vector_elements);
+    it.unfolded_apart = static_cast<int>(rounded_up(std::int64_t{rows} * it.out_width, most_vector_elements));
+    it.unfolded = {static_cast<int>(taken_) + it.row_padding * it.out_width, it.out_width,
+                   it.filter_width * it.unfolded_apart};
+    taken_ += std::int64_t{it.in_channels} * it.unfolded.plane;
   }
 
   /// The results of the layers. Where the first layer that pools notes its choices, the result before it shares its
@@ -142,7 +155,12 @@ class array_placer {
     if (input && table_.shape == step_shape::windows) pitch += (24 - pitch % 16) % 16;
     std::int64_t plane = (height + 2 * around.rows) * pitch;
     const bool has_columns = !input && of.takes_columns;
-    if (!without_gaps) plane += ((has_columns ? 14 : 12) - plane % 8) % 8;
+    if (request_.takes_vectors) {
+      taken_ = rounded_up(taken_, most_vector_elements);
+      if (!without_gaps) plane = rounded_up(plane, most_vector_elements);
+    } else if (!without_gaps) {
+      plane += ((has_columns ? 14 : 12) - plane % 8) % 8;
+    }
     const step_planes result{static_cast<int>(taken_ + around.rows * pitch + around.columns), static_cast<int>(pitch),
                              static_cast<int>(plane)};
     taken_ += padded((shares_edges ? around.columns : 0) + channels * plane);

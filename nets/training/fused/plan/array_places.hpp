@@ -11,8 +11,11 @@
 
 namespace prumo::nets {
 
+constexpr std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
+  return (number + multiple - 1) / multiple * multiple;
+}
 /// Rounded up to whole packs of four elements.
-constexpr std::int64_t padded(std::int64_t elements) { return (elements + 3) / 4 * 4; }
+constexpr std::int64_t padded(std::int64_t elements) { return rounded_up(elements, 4); }
 
 /// Chooses the layers that take tiles or windows, and gives each array its place. The table has the layers' shapes.
 /// \param share null if the team has the whole net

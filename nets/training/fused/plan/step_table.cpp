@@ -302,7 +302,7 @@ class table_maker {
     return static_cast<int>((all - 1) / parts + 1);
   }
 
-  /// The arrays in scratch memory, each at a multiple of 32 bytes.
+  /// The arrays in scratch memory, each at a multiple of 32 bytes, or where vectors begin.
   void place_scratch() {
     const std::int64_t element = request_.element_bytes;
     const std::int64_t images = is_staged() ? table_.images_of_a_stage : table_.images_at_once;
@@ -321,8 +321,9 @@ class table_maker {
                                                 table_.gradients * element};
     std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
+      taken = rounded_up(taken, request_.takes_vectors ? most_vector_bytes : 32);
       table_.scratch_begin[i] = static_cast<int>(taken);
-      taken += (bytes[i] + 31) / 32 * 32;
+      taken += rounded_up(bytes[i], 32);
     }
     table_.scratch_bytes = static_cast<int>(taken);
   }

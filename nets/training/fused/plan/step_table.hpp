@@ -86,6 +86,10 @@ struct step_layer {
   /// The tiles of one channel of y, for sums over its places: some rows of a column, or squares where tiles are large.
   item_grid gradient_places;
   step_planes x, y, dy, dx;  ///< dy and dx lie at y and x, except where dx depends on all of x
+  /// Of a first convolution, where step_request::takes_vectors: x once more for each column of a filter, the rows that
+  /// column meets without gaps between them. Then the places of y and the pixels that a tap meets are both neighbours.
+  step_planes unfolded;
+  int unfolded_apart = 0;  ///< elements from a column's copy to that of the next one; 0: none
 
   int weights = -1;  ///< the place in the flat array of parameters; -1: none
   int bias = -1;
@@ -147,6 +151,9 @@ enum class step_shape : int {
 KOKKOS_FUNCTION constexpr bool has_large_tiles(step_shape shape) {
   return shape == step_shape::many_images || shape == step_shape::staged;
 }
+
+/// The most elements of a vector of a host. Where teams take them, each array begins at a multiple of so many.
+inline constexpr int most_vector_elements = 16, most_vector_bytes = 64;
 
 /// A part of an image's scratch memory, in elements: multiples of 4.
 struct kept_range {
@@ -248,6 +255,8 @@ struct step_request {
   int most_stage_images = 64;
   /// Groups of fewer images do not: the products of dense layers would have few rows.
   int least_stage_images = 2;
+  /// Whether teams compute with vectors of a host: planes then begin where such vectors do.
+  bool takes_vectors = false;
   /// Whether teams keep dy with edges of zeros, for convolution_tiles.hpp.
   bool wants_edges = true;
 };

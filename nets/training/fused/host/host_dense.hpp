@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Dense layers on a thread of a host with vectors, the gradients of their weights, and new parameters.
+
+#include "fused/step_loop.hpp"
+#include "host_layers.hpp"
+
+#include <algorithm>
+
+namespace prumo::nets {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The sums of products of x with neighbouring rows of weights. The last vector of a row goes back to the ones before
+/// it, whose lanes are zeros there.
+template <int Rows, class C>
+[[gnu::always_inline]] inline void multiply_rows(const C* weights, const C* x, int inputs, C* to) {
+  using vector = simd<C>;
+  vector sum[Rows];
+  PRUMO_UNROLL
+  for (int k = 0; k < Rows; ++k) sum[k] = vector(C(0));
+  int i = 0;
+  for (; i + vector::lanes <= inputs; i += vector::lanes) {
+    const vector values = vector::load(x + i);
+    PRUMO_UNROLL
+    for (int k = 0; k < Rows; ++k) {
+      sum[k] = prumo::fma(vector::load(weights + static_cast<std::int64_t>(k) * inputs + i), values, sum[k]);
+    }
+  }
+  if (const int left = inputs - i; left > 0) {
+    const bool goes_back = inputs >= vector::lanes;
+    if (goes_back) i = inputs - vector::lanes;
+    const vector values = goes_back ? last_lanes(vector::load(x + i), left) : load_lanes(x, left);
+    PRUMO_UNROLL
+    for (int k = 0; k < Rows; ++k) {
+      const C* const row = weights + static_cast<std::int64_t>(k) * inputs + i;
+      sum[k] = prumo::fma(goes_back ? vector::load(row) : load_lanes(row, left), values, sum[k]);
+    }
+  }
+  C sums[Rows + vector::lanes];
+  store_sums(sum, sums);
+  PRUMO_UNROLL
+  for (int k = 0; k < Rows; ++k) to[k] = sums[k];
+}
+
+template <class C>
+void multiply_dense(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
+                    const C* bias) {
+  const int inputs = it.in_size(), outputs = it.out_channels;
+  for (int image = 0; image < images.count; ++image) {
+    const C* const x = images.image(image) + it.x.begin;
+    C* const y = images.image(image) + it.y.begin;
+    int output = 0;
+    const auto row = [&] { return weights + static_cast<std::int64_t>(output) * inputs; };
+    for (; output + 8 <= outputs; output += 8) multiply_rows<8>(row(), x, inputs, y + output);
+    for (; output + 2 <= outputs; output += 2) multiply_rows<2>(row(), x, inputs, y + output);
+    if (output < outputs) multiply_rows<1>(row(), x, inputs, y + output);
+    if (bias != nullptr) {
+      for (int i = 0; i < outputs; ++i) y[i] += bias[i];
+    }
+    activate_row(it.activate, y, outputs);
+  }
+}
+
+/// dx of a dense layer, without the slopes below, for neighbouring inputs.
+template <int Vectors, class C>
+[[gnu::always_inline]] inline void multiply_columns(const step_layer& it, const C* dy, const C* weights, int input,
+                                                    int count, simd<C> (&sum)[Vectors]) {
+  using vector = simd<C>;
+  PRUMO_UNROLL
+  for (int v = 0; v < Vectors; ++v) sum[v] = vector(C(0));
+  const C* row = weights + input;
+  for (int output = 0; output < it.out_channels; ++output, row += it.in_size()) {
+    const vector slope(dy[output]);
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      const vector values = Vectors > 1 ? vector::load(row + v * vector::lanes) : load_lanes(row, count);
+      sum[v] = prumo::fma(values, slope, sum[v]);
+    }
+  }
+}
+
+/// dx of a dense layer for one image, which may take the place of x.
+template <class C>
+void multiply_transposed(const step_layer& it, C* image, const C* weights) {
+  using vector = simd<C>;
+  constexpr int vectors = 4, block = vectors * vector::lanes;
+  const int inputs = it.in_size();
+  const C *const x = image + it.x.begin, *const dy = image + it.dy.begin;
+  C* const dx = image + it.dx.begin;
+  // The last vector goes back to the ones before it, so it comes before x changes and is stored behind them.
+  const int left = inputs % block, last = std::max(0, inputs - vector::lanes);
+  vector of_last[1] = {vector(C(0))};
+  if (left % vector::lanes != 0) {
+    multiply_columns(it, dy, weights, last, inputs, of_last);
+    of_last[0] *= slopes_of(it.below, load_lanes(x + last, inputs));
+  }
+  int input = 0;
+  const auto put = [&](const auto& sum) {
+    for (const vector& each : sum) {
+      (each * slopes_of(it.below, vector::load(x + input))).store(dx + input);
+      input += vector::lanes;
+    }
+  };
+  while (input + block <= inputs) {
+    vector sum[vectors];
+    multiply_columns(it, dy, weights, input, block, sum);
+    put(sum);
+  }
+  while (input + vector::lanes <= inputs) {
+    vector sum[1];
+    multiply_columns(it, dy, weights, input, vector::lanes, sum);
+    put(sum);
+  }
+  if (left % vector::lanes != 0) store_lanes(of_last[0], dx + last, inputs);
+}
+
+template <class C>
+void dense_backward(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* weights,
+                    C* factors, int factor_elements) {
+  for (int image = 0; image < images.count; ++image) {
+    C* const memory = images.image(image);
+    C* const to = factors + static_cast<std::int64_t>(image) * factor_elements;
+    std::copy_n(memory + it.dy.begin, it.out_channels, to + it.dy_factor);
+    std::copy_n(memory + it.x.begin, it.in_size(), to + it.x_factor);
+    if (!it.is_first) multiply_transposed(it, memory, weights);
+  }
+}
+
+/// New weights by gradients factor * x[i]. A loop for each rule is a loop of vectors.
+template <optimizer Which, class C>
+[[gnu::always_inline]] inline void change_row_by(step_rule<C> rule, C* weights, const C* x, C factor, C* first,
+                                                 C* second, int count) {
+  rule.which = Which;
+  PRUMO_INDEPENDENT_ITERATIONS
+  for (int i = 0; i < count; ++i) weights[i] = rule(weights[i], factor * x[i], first, second, i);
+}
+template <class C>
+void change_row(const step_rule<C>& rule, C* weights, const C* x, C factor, C* first, C* second, int count) {
+  switch (rule.which) {
+    case optimizer::sgd: change_row_by<optimizer::sgd>(rule, weights, x, factor, first, second, count); break;
+    case optimizer::momentum: change_row_by<optimizer::momentum>(rule, weights, x, factor, first, second, count); break;
+    case optimizer::adam: change_row_by<optimizer::adam>(rule, weights, x, factor, first, second, count); break;
+  }
+}
+
+/// Changes the parameters of all filters, and sets their gradients back to 0. Those of a layer lie in the order of its
+/// gradients.
+template <class C>
+void change_filters(const host_step_team&, const step_data<C>& data, const step_scratch<C>& scratch,
+                    const step_rule<C>& rule) {
+  const step_table& table = scratch.table();
+  C *const gradients = scratch.gradients(), *const copies = scratch.copies();
+  const auto change = [&](int parameter, const C* from, double scale, int count) {
+    change_row(rule, data.weights + parameter, from, static_cast<C>(scale),
+               rule.which == optimizer::sgd ? nullptr : data.first_moments + parameter,
+               rule.which == optimizer::adam ? data.second_moments + parameter : nullptr, count);
+  };
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (!it.has_filter()) continue;
+    change(it.weights, gradients + it.gradient, it.weight_scale, it.weight_count());
+    if (it.bias >= 0) change(it.bias, gradients + it.gradient + it.weight_count(), it.bias_scale, it.bias_count());
+  }
+  std::fill_n(gradients, table.gradients, C(0));
+  for (int i = 0; i < table.gradients; ++i) {
+    const filter_parameter& to = data.filter_parameters[i];
+    copies[to.copy] = data.weights[to.parameter];
+    if (to.turned >= 0) copies[to.turned] = data.weights[to.parameter];
+  }
+}
+
+template <class C>
+void change_dense(const host_step_team&, const step_layer& it, C* image, const C*, const step_data<C>& data,
+                  const step_rule<C>& rule, C*) {
+  const int inputs = it.in_size();
+  const C* const dy = image + it.dy.begin;
+  const bool has_moments = rule.which != optimizer::sgd;
+  C* const weights = data.weights + it.weights;
+  // The gradient of x takes the place of x, so the weights come after it, from a copy of x.
+  C* const x = data.factors + it.x_factor;
+  std::copy_n(image + it.x.begin, inputs, x);
+  if (!it.is_first) multiply_transposed(it, image, weights);
+  for (int output = 0; output < it.out_channels; ++output) {
+    const std::int64_t at = it.weights + static_cast<std::int64_t>(output) * inputs;
+    change_row(rule, data.weights + at, x, dy[output] * static_cast<C>(it.weight_scale),
+               has_moments ? data.first_moments + at : nullptr,
+               rule.which == optimizer::adam ? data.second_moments + at : nullptr, inputs);
+  }
+  for (int output = 0; output < it.bias_count(); ++output) {
+    const int at = it.bias + output;
+    data.weights[at] =
+        rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments, data.second_moments, at);
+  }
+}
+
+/// The sums of a tile of a dense layer over all images of a step.
+template <class C>
+void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
+                       const update_tile& tile, int, int, C* sums) {
+  using vector = simd<C>;
+  const int inputs = it.in_size();
+  const int count = std::min(tile_columns, inputs - tile.first_column);
+  const int outputs = std::min(tile_outputs, it.out_channels - tile.first_output);
+  for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
+    vector sum[tile_outputs][2];
+    for (auto& row : sum) row[0] = row[1] = vector(C(0));
+    for (std::int64_t image = 0; image < images; ++image) {
+      const C* const x = factors + image * elements + it.x_factor + tile.first_column + begin;
+      const C* const dy = factors + image * elements + it.dy_factor + tile.first_output;
+      // What is read behind the inputs belongs to no sum that counts.
+      const vector low = vector::load(x), high = vector::load(x + vector::lanes);
+      PRUMO_UNROLL
+      for (int k = 0; k < tile_outputs; ++k) {
+        const vector slope(dy[k < outputs ? k : 0]);
+        sum[k][0] = prumo::fma(low, slope, sum[k][0]);
+        sum[k][1] = prumo::fma(high, slope, sum[k][1]);
+      }
+    }
+    for (int k = 0; k < tile_outputs; ++k) {
+      sum[k][0].store(sums + k * tile_columns + begin);
+      sum[k][1].store(sums + k * tile_columns + begin + vector::lanes);
+    }
+  }
+  if (tile.first_column + tile_columns <= inputs || it.bias < 0) return;
+  for (int k = 0; k < outputs; ++k) {
+    C sum = 0;
+    for (std::int64_t image = 0; image < images; ++image) {
+      sum += factors[image * elements + it.dy_factor + tile.first_output + k];
+    }
+    sums[k * tile_columns + inputs - tile.first_column] = sum;
+  }
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::nets

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Filters that all maps share, on a thread of a host with vectors.
+
+#include "fused/layers/shared_filter_layers.hpp"
+#include "host_layers.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace prumo::nets {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Rows of windows that lie side by side, as a shared filter has them in the known nets: no pixel lies in two windows,
+/// and between windows there is none. A row of pixels then meets one row of taps, again and again.
+struct adjacent_windows {
+  static constexpr int most_columns = 256, most_tap_rows = 8;
+  /// Rows of windows that are taken together.
+  static constexpr int most_rows = 8;
+
+  static bool are_those_of(const step_layer& it) {
+    return it.filter_height == it.row_stride && it.filter_width == it.column_stride && it.row_padding == 0 &&
+           it.column_padding == 0 && it.in_width + 64 <= most_columns && it.filter_height <= most_tap_rows;
+  }
+  /// Pixels of a row that lie in windows.
+  static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
+
+  /// function(columns of a window), as a constant where it is 4: compilers then take all of them at once.
+  template <class Function>
+  static void with_width(const step_layer& it, const Function& function) {
+    if (it.filter_width == 4) {
+      function(std::integral_constant<int, 4>());
+    } else {
+      function(it.filter_width);
+    }
+  }
+
+  /// Each number as often as a window has columns.
+  template <class C>
+  static void repeat_each(const step_layer& it, const C* from, int count, C* to) {
+    using four = prumo::detail::vector_of<C, 4 * sizeof(C)>;
+    if (it.filter_width == 4) {
+      for (int i = 0; i < count; ++i) {
+        const four all = from[i] - four{};
+        std::memcpy(to + 4 * i, &all, sizeof(all));
+      }
+      return;
+    }
+    for (int i = 0; i < count; ++i) to = std::fill_n(to, it.filter_width, from[i]);
+  }
+
+  /// A row of dy, each number repeated for the columns of its window, and from the begin again for vectors that begin
+  /// anywhere in the row.
+  /// \param again how many numbers the lanes of a vector meet
+  template <class C>
+  static void repeat_row(const step_layer& it, const C* dy, int again, C* to) {
+    constexpr int lanes = simd<C>::lanes;
+    repeat_each(it, dy, it.out_width, to);
+    std::fill(to + columns(it), to + it.in_width, C(0));
+    if (it.in_width % lanes == 0) return;
+    if (it.in_width < lanes) {
+      for (int i = 0; i < lanes; ++i) to[it.in_width + i] = to[i];
+      return;
+    }
+    const int end = again * it.filter_width;
+    repeat_each(it, dy, again, to + it.in_width);
+    if (end < lanes) std::fill_n(to + it.in_width + end, lanes - end, C(0));
+  }
+
+  /// The taps that each pixel of a row of windows meets, in rows as long as those of the plane: zeros where there is no
+  /// window.
+  template <class C>
+  static void repeat_taps(const step_layer& it, const C* taps, C* weights) {
+    with_width(it, [&](auto width) {
+      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row, taps += width, weights += it.in_width) {
+        for (int window = 0; window < it.out_width; ++window) std::copy_n(taps, width, weights + window * width);
+        std::fill(weights + columns(it), weights + it.in_width, C(0));
+      }
+    });
+    std::fill_n(weights, simd<C>::lanes, C(0));
+  }
+  template <class C>
+  using taps_of_rows = C[most_tap_rows * most_columns];
+
+  /// For some rows of windows, the products of one vector of pixels with their taps, summed over the rows of a window.
+  template <class C>
+  static void multiply_rows(const step_layer& it, const C* weights, const C* x, int x_apart, int rows, C* to,
+                            int to_apart) {
+    using vector = simd<C>;
+    if (it.filter_height == 4) {
+      vector taps[4];
+      PRUMO_UNROLL
+      for (int k = 0; k < 4; ++k) taps[k] = vector::load(weights + k * it.in_width);
+      for (int row = 0; row < rows; ++row, x += x_apart, to += to_apart) {
+        // Compilers would compute the addresses of all rows first, and have no registers for them.
+        PRUMO_KEEP_IN_REGISTER(x);
+        vector sum = taps[0] * vector::load(x);
+        PRUMO_UNROLL
+        for (int k = 1; k < 4; ++k) sum = prumo::fma(taps[k], vector::load(x + k * it.x.pitch), sum);
+        sum.store(to);
+      }
+      return;
+    }
+    for (int row = 0; row < rows; ++row, x += x_apart, to += to_apart) {
+      vector sum(C(0));
+      for (int k = 0; k < it.filter_height; ++k) {
+        sum = prumo::fma(vector::load(weights + k * it.in_width), vector::load(x + k * it.x.pitch), sum);
+      }
+      sum.store(to);
+    }
+  }
+
+  /// The sums of each `width` neighbours among products, for `count` windows that lie side by side. Vectors of products
+  /// behind the last one are read, and vectors of sums behind the last one are written.
+  template <class C>
+  static void add_neighbours(const C* products, int width, int count, C bias, C* to) {
+    using vector = simd<C>;
+    if (width == 4) {
+      for (int i = 0; i < count; i += vector::lanes, products += 4 * vector::lanes) {
+        vector pairs[2];
+        PRUMO_UNROLL
+        for (int k = 0; k < 2; ++k) {
+          const vector low = vector::load(products + 2 * k * vector::lanes);
+          const vector high = vector::load(products + (2 * k + 1) * vector::lanes);
+          pairs[k] = every_second_lane<0>(low, high) + every_second_lane<1>(low, high);
+        }
+        (every_second_lane<0>(pairs[0], pairs[1]) + every_second_lane<1>(pairs[0], pairs[1]) + bias).store(to + i);
+      }
+      return;
+    }
+    for (int i = 0; i < count; ++i) {
+      C sum = bias;
+      for (int k = 0; k < width; ++k) sum += *products++;
+      to[i] = sum;
+    }
+  }
+};
+
+template <class C>
+void convolve_shared(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
+  using vector = simd<C>;
+  using windows = adjacent_windows;
+  if (!windows::are_those_of(it)) {
+    convolve_shared(single_step_team{}, it, images, copies);
+    return;
+  }
+  const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
+  const int columns = windows::columns(it);
+  windows::taps_of_rows<C> weights;
+  windows::repeat_taps(it, copies + it.forward_copy, weights);
+  C products[windows::most_rows * windows::most_columns], sums[windows::most_rows * windows::most_columns];
+  for (int plane = 0; plane < images.count * it.out_channels; ++plane) {
+    const int image = plane / it.out_channels, channel = plane - image * it.out_channels;
+    C* const memory = images.image(image);
+    for (int first = 0; first < it.out_height; first += windows::most_rows) {
+      const int rows = std::min(windows::most_rows, it.out_height - first);
+      const C* x = memory + it.x.begin + channel * it.x.plane + first * it.filter_height * it.x.pitch;
+      // What a vector has behind the end of a row is written again by the first vector of the next row.
+      const int of_window = it.filter_height * it.x.pitch;
+      for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
+        windows::multiply_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
+      }
+      windows::add_neighbours(products, it.filter_width, rows * it.out_width, bias, sums);
+      C* const y = memory + it.y.begin + channel * it.y.plane + first * it.y.pitch;
+      if (it.y.pitch == it.out_width) {
+        copy_row(sums, rows * it.out_width, y);
+      } else {
+        for (int row = 0; row < rows; ++row) copy_row(sums + row * it.out_width, it.out_width, y + row * it.y.pitch);
+      }
+    }
+  }
+  activate_planes(it, images);
+}
+
+/// One vector of the pixels that rows of windows meet: the same one in each row. It adds products to `to` and makes dx.
+/// \param slopes of the first row
+/// \param count how many lanes there are
+template <class C>
+[[gnu::always_inline]] inline void shared_vector_backward(const step_layer& it, int rows, const C* slopes, const C* x,
+                                                          int x_apart, simd<C> taps, C* dx, int dx_apart, C* to,
+                                                          int count) {
+  using vector = simd<C>;
+  vector sum = vector::load(to);
+  const auto visit = [&](const auto& slopes_below, const auto& store) PRUMO_ALWAYS_INLINE {
+    for (int row = 0; row < rows; ++row, x += x_apart, dx += dx_apart, slopes += adjacent_windows::most_columns) {
+      PRUMO_KEEP_IN_REGISTER(x);
+      PRUMO_KEEP_IN_REGISTER(dx);
+      const vector slope = vector::load(slopes), values = vector::load(x);
+      sum = prumo::fma(slope, values, sum);
+      store(slope * taps * slopes_below(values), dx);
+    }
+  };
+  const auto store = [](vector value, C* at) PRUMO_ALWAYS_INLINE { value.store(at); };
+  const auto any_slopes = [&](vector y) PRUMO_ALWAYS_INLINE { return slopes_of(it.below, y); };
+  if (it.is_first) {
+    visit(any_slopes, [](vector, C*) PRUMO_ALWAYS_INLINE {});
+  } else if (count < vector::lanes) {
+    visit(any_slopes, [&](vector value, C* at) PRUMO_ALWAYS_INLINE { store_lanes(value, at, count); });
+  } else if (it.below == activation::sigmoid) {
+    visit([](vector y) PRUMO_ALWAYS_INLINE { return slopes_of(activation::sigmoid, y); }, store);
+  } else {
+    visit(any_slopes, store);
+  }
+  store_lanes(sum, to, count);
+}
+
+/// The gradients of a shared filter, and dx in the place of x, in one pass over x.
+template <class C>
+void shared_backward(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies,
+                     C* gradients) {
+  using vector = simd<C>;
+  using windows = adjacent_windows;
+  if (!windows::are_those_of(it)) {
+    add_shared_gradients(single_step_team{}, it, images, gradients);
+    if (!it.is_first) convolve_shared_backward(single_step_team{}, it, images, copies);
+    return;
+  }
+  // Where rows have no gaps between them, those of a window are one.
+  const bool has_gaps = it.x.pitch != it.in_width || it.dx.pitch != it.in_width;
+  const int parts = has_gaps ? it.filter_height : 1, length = has_gaps ? it.in_width : it.filter_height * it.in_width;
+  windows::taps_of_rows<C> weights, products;
+  windows::repeat_taps(it, copies + it.forward_copy, weights);
+  std::fill_n(products, it.filter_height * it.in_width + vector::lanes, C(0));
+  const int again = std::min(it.out_width, (vector::lanes - 1) / it.filter_width + 1);
+  vector of_bias(C(0));
+  // For each row of windows dy, each repeated for the columns of its window; and then from the begin again.
+  C slopes[windows::most_rows][windows::most_columns];
+  for (int plane = 0; plane < images.count * it.out_channels; ++plane) {
+    const int image = plane / it.out_channels, channel = plane - image * it.out_channels;
+    C* const memory = images.image(image);
+    for (int first = 0; first < it.out_height; first += windows::most_rows) {
+      const int rows = std::min(windows::most_rows, it.out_height - first);
+      const C* dy = memory + it.dy.begin + channel * it.dy.plane + first * it.dy.pitch;
+      for (int row = 0; row < rows; ++row, dy += it.dy.pitch) {
+        windows::repeat_row(it, dy, again, slopes[row]);
+        for (int column = 0; column < it.out_width; column += vector::lanes) {
+          of_bias += load_first(dy + column, it.out_width - column);
+        }
+      }
+      const int of_window = it.filter_height * it.x.pitch, of_dx = it.filter_height * it.dx.pitch;
+      const C* x = memory + it.x.begin + channel * it.x.plane + first * of_window;
+      C* dx = memory + it.dx.begin + channel * it.dx.plane + first * of_dx;
+      for (int part = 0; part < parts; ++part, x += it.x.pitch, dx += it.dx.pitch) {
+        for (int i = 0, column = 0; i < length; i += vector::lanes) {
+          const int place = part * it.in_width + i;
+          shared_vector_backward(it, rows, slopes[0] + column, x + i, of_window, vector::load(weights + place), dx + i,
+                                 of_dx, products + place, length - i);
+          column += vector::lanes;
+          while (column >= it.in_width) column -= it.in_width;
+        }
+      }
+    }
+    if (it.is_first) continue;
+    for (int row = it.out_height * it.filter_height; row < it.in_height; ++row) {
+      std::fill_n(memory + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch, it.in_width, C(0));
+    }
+  }
+  windows::with_width(it, [&](auto width) {
+    for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {
+      C* const to = gradients + tap_row * width;
+      for (int window = 0; window < it.out_width; ++window) {
+        const C* const from = products + tap_row * it.in_width + window * width;
+        for (int k = 0; k < width; ++k) to[k] += from[k];
+      }
+    }
+  });
+  if (it.bias >= 0) gradients[it.filter_size()] += sum_of(of_bias);
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::nets

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// A first convolution whose pixels are unfolded (step_layer::unfolded). A vector holds neighbouring places of a whole
+/// plane of y, wherever its rows end, so no lane is idle but at the end of the plane.
+
+#include "host_rows.hpp"
+
+namespace prumo::nets {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// Copies the pixels of an image for each column of a filter.
+template <class C>
+void unfold(const step_layer& it, C* image) {
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    const C* from = image + it.x.begin + channel * it.x.plane - it.column_padding;
+    C* to = image + it.unfolded.begin + channel * it.unfolded.plane;
+    for (int row = 0; row < it.in_height; ++row, from += it.x.pitch, to += it.unfolded.pitch) {
+      for (int column = 0; column < it.filter_width; ++column) {
+        copy_row(from + column, it.out_width, to + column * it.unfolded_apart);
+      }
+    }
+  }
+}
+
+/// Vectors of places whose sums are in registers together, for so many maps.
+template <int Maps>
+inline constexpr int unfolded_vectors =
+    (simd_has_many_registers ? 24 : 12) / Maps < 6 ? (simd_has_many_registers ? 24 : 12) / Maps : 6;
+
+/// y of Maps channels at Vectors vectors of places.
+template <int Side, int Maps, int Vectors, class C>
+[[gnu::always_inline]] inline void convolve_places(const step_layer& it, C* image, const C* copies, int map,
+                                                   int place) {
+  using vector = simd<C>;
+  vector sum[Maps][Vectors];
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m) {
+    const vector bias(it.bias_copy >= 0 ? copies[it.bias_copy + map + m] : C(0));
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) sum[m][v] = bias;
+  }
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    const C* x = image + it.unfolded.begin + channel * it.unfolded.plane - it.row_padding * it.unfolded.pitch + place;
+    const C* taps = copies + it.forward_copy + channel * it.forward_apart + map;
+    for (int column = 0; column < Side; ++column, x += it.unfolded_apart) {
+      PRUMO_UNROLL
+      for (int row = 0; row < Side; ++row, taps += it.padded_out) {
+        vector values[Vectors];
+        PRUMO_UNROLL
+        for (int v = 0; v < Vectors; ++v) values[v] = vector::load(x + row * it.unfolded.pitch + v * vector::lanes);
+        PRUMO_UNROLL
+        for (int m = 0; m < Maps; ++m) {
+          const vector tap(taps[m]);
+          PRUMO_UNROLL
+          for (int v = 0; v < Vectors; ++v) sum[m][v] = prumo::fma(tap, values[v], sum[m][v]);
+        }
+      }
+    }
+  }
+  const bool is_relu = it.activate == activation::relu;
+  const int left = it.out_height * it.out_width - place;
+  C* to = image + it.y.begin + map * it.y.plane + place;
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m, to += it.y.plane) {
+    PRUMO_UNROLL
+    for (int v = 0; v < Vectors; ++v) {
+      if (is_relu) sum[m][v] = prumo::maximum(sum[m][v], vector(C(0)));
+    }
+    store_row(sum[m], to, left);
+  }
+}
+
+template <int Side, int Maps, class C>
+void convolve_maps(const step_layer& it, C* image, const C* copies, int map) {
+  constexpr int lanes = simd<C>::lanes, vectors = unfolded_vectors<Maps>;
+  const int places = it.out_height * it.out_width;
+  int place = 0;
+  for (; place + (vectors - 1) * lanes < places; place += vectors * lanes) {
+    convolve_places<Side, Maps, vectors>(it, image, copies, map, place);
+  }
+  for (; place < places; place += lanes) convolve_places<Side, Maps, 1>(it, image, copies, map, place);
+}
+
+template <int Side, class C>
+void convolve_unfolded(const step_layer& it, C* image, const C* copies) {
+  for (int map = 0; map < it.out_channels;) {
+    const int left = it.out_channels - map;
+    if (left >= 6 && left != 8) {
+      convolve_maps<Side, 6>(it, image, copies, map);
+      map += 6;
+    } else if (left >= 4) {
+      convolve_maps<Side, 4>(it, image, copies, map);
+      map += 4;
+    } else if (left >= 2) {
+      convolve_maps<Side, 2>(it, image, copies, map);
+      map += 2;
+    } else {
+      convolve_maps<Side, 1>(it, image, copies, map);
+      ++map;
+    }
+  }
+}
+
+/// Adds the products of a row of filter taps with Maps output channels, summed over the places of an image.
+template <int Side, int Maps, class C>
+void add_unfolded_gradients(const step_layer& it, const C* image, int map, int channel, int tap_row, C* gradients) {
+  using vector = simd<C>;
+  vector sum[Maps * Side];
+  PRUMO_UNROLL
+  for (int i = 0; i < Maps * Side; ++i) sum[i] = vector(C(0));
+  const C* x = image + it.unfolded.begin + channel * it.unfolded.plane + (tap_row - it.row_padding) * it.unfolded.pitch;
+  const C* dy = image + it.dy.begin + map * it.dy.plane;
+  for (int left = it.out_height * it.out_width; left > 0; left -= vector::lanes) {
+    vector slopes[Maps];
+    PRUMO_UNROLL
+    for (int m = 0; m < Maps; ++m) slopes[m] = vector::load(dy + m * it.dy.plane);
+    if (left < vector::lanes) {
+      PRUMO_UNROLL
+      for (int m = 0; m < Maps; ++m) slopes[m] = first_lanes(slopes[m], left);
+    }
+    PRUMO_UNROLL
+    for (int column = 0; column < Side; ++column) {
+      const vector values = vector::load(x + column * it.unfolded_apart);
+      PRUMO_UNROLL
+      for (int m = 0; m < Maps; ++m) sum[m * Side + column] = prumo::fma(slopes[m], values, sum[m * Side + column]);
+    }
+    x += vector::lanes;
+    dy += vector::lanes;
+  }
+  C sums[Maps * Side + vector::lanes];
+  store_sums(sum, sums);
+  PRUMO_UNROLL
+  for (int m = 0; m < Maps; ++m) {
+    C* const to = gradients + ((map + m) * it.in_channels + channel) * (Side * Side) + tap_row * Side;
+    PRUMO_UNROLL
+    for (int column = 0; column < Side; ++column) to[column] += sums[m * Side + column];
+  }
+}
+
+template <int Side, class C>
+void add_unfolded_gradients(const step_layer& it, const C* image, C* gradients) {
+  constexpr int maps = simd_has_many_registers ? 3 : 2;
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    for (int tap_row = 0; tap_row < Side; ++tap_row) {
+      int map = 0;
+      for (; map + maps <= it.out_channels; map += maps) {
+        add_unfolded_gradients<Side, maps>(it, image, map, channel, tap_row, gradients);
+      }
+      for (; map < it.out_channels; ++map) {
+        add_unfolded_gradients<Side, 1>(it, image, map, channel, tap_row, gradients);
+      }
+    }
+  }
+}
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::nets
