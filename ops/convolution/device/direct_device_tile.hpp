@@ -258,11 +258,23 @@ class convolution_sums {
       sums_[m][r][k] = First && q == 0 ? weight * x[k] : prumo::fma(weight, x[q + k], sums_[m][r][k]);
     };
     // An instruction of three operands waits where they are more than two banks of registers bring in a cycle, unless
-    // the one before it has used one of them. Which registers and what order nvcc takes follows from the order here.
+    // the one before it has used one of them. Which registers and what order nvcc takes follows from the order here. In
+    // turns, neighbouring products share an element or a weight. Tiles of several rows are best with columns inside.
     constexpr int channels = Tile.channels, columns = Tile.columns, filter_columns = Tile.filter_columns;
     constexpr bool is_in_turns = Tile.filter_rows == 0 && channels % 4 == 0 && Tile.sums() <= 48;
     constexpr bool is_tall = Tile.filter_rows == 0 && channels % 4 == 0 && Tile.rows >= 4;
-    if constexpr (is_in_turns) {  // neighbouring products share an element or a weight
+    if constexpr (is_tall || (is_in_turns && Tile.rows > 1 && columns > 4)) {
+      PRUMO_UNROLL
+      for (int q = 0; q < filter_columns; ++q) {
+        PRUMO_UNROLL
+        for (int i = 0; i < columns; ++i) {
+          // The last element of a column of the filter is the first one of the next.
+          const int k = !is_tall || q == 0 || i == columns - 1 ? i : columns - 2 - i;
+          PRUMO_UNROLL
+          for (int m = 0; m < channels; ++m) add((q * columns + i) % 2 == 0 ? m : channels - 1 - m, q, k);
+        }
+      }
+    } else if constexpr (is_in_turns) {
       PRUMO_UNROLL
       for (int k = 0; k < columns; ++k) {
         PRUMO_UNROLL
@@ -272,7 +284,7 @@ class convolution_sums {
         }
       }
     } else {
-      constexpr int outer = Tile.keeps_weights || is_tall ? 1 : channels, inner = channels / outer;
+      constexpr int outer = Tile.keeps_weights ? 1 : channels, inner = channels / outer;
       PRUMO_UNROLL
       for (int o = 0; o < outer; ++o) {
         PRUMO_UNROLL
