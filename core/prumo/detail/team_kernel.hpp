@@ -35,8 +35,10 @@ template <class T, class Pack>
 KOKKOS_FORCEINLINE_FUNCTION void store_pack(T* to, const Pack& pack) {
 #if defined(__CUDA_ARCH__)
   if constexpr (sizeof(Pack) == sizeof(uint4)) {
+    // Bytes of a pack in scratch memory would be loaded one by one.
+    const Pack held = pack;
     uint4 bits;
-    memcpy(&bits, &pack, sizeof(bits));
+    memcpy(&bits, &held, sizeof(bits));
     __stwb(reinterpret_cast<uint4*>(to), bits);
     return;
   }

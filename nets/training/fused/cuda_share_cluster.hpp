@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(step_threads, 1) run_share_cluster(const __gri
   step_data<C> data = all;
   data.table += rank;
   data.share += rank;
-  data.copy_sources += rank * all.table->copies;
+  data.copies += rank * all.table->copies;
   data.filter_parameters += rank * all.table->gradients;
   const cuda_share_team team;
   cuda_share_team::begin();

@@ -99,19 +99,11 @@ class images_ahead {
 
   /// Begins to load the images that come next. They stay in registers until stage(), so little should lie between.
   PRUMO_STEP_FUNCTION void load(const body_type& body, loaded_images& loaded) {
-    after_ = chunks(body).after(next_);
-    if constexpr (Team::takes_vectors) {
-      const step_data<C>& data = body.data();
-      for (int image = 0; image < next_.count; ++image) {
-        const std::int64_t which = data.order[chunks(body).place_of(next_) + image];
-        ask_for_image(body.team(), data.pixels + which * body.table().pixels, body.table().pixels);
-      }
-    }
     if constexpr (Team::lanes > 1) {
       const step_data<C>& data = body.data();
       const int* const images = body.scratch().next_images();
       const item_grid grid = body.table().layer[0].x_items;
-      const int words = body.table().pixels / pixels_of_word, rank = body.team().rank(), size = body.team().size();
+      const int words = body.table().pixels / pixels_of_word, rank = rank_of(body), size = body.team().size();
       if (holds(body, next_)) {
         PRUMO_UNROLL
         for (int i = 0; i < held_words; ++i) {
@@ -123,7 +115,17 @@ class images_ahead {
         }
       }
       if (rank < next_.count) loaded.label = data.labels[images[rank]];
+      after_ = chunks(body).after(next_);
       if (rank < after_.count) loaded.image_after = data.order[chunks(body).place_of(after_) + rank];
+    } else {
+      after_ = chunks(body).after(next_);
+      if constexpr (Team::takes_vectors) {
+        const step_data<C>& data = body.data();
+        for (int image = 0; image < next_.count; ++image) {
+          const std::int64_t which = data.order[chunks(body).place_of(next_) + image];
+          ask_for_image(body.team(), data.pixels + which * body.table().pixels, body.table().pixels);
+        }
+      }
     }
   }
 
@@ -135,7 +137,7 @@ class images_ahead {
     if constexpr (Team::lanes > 1) {
       const step_scratch<C>& scratch = body.scratch();
       const int items = next_.count * (body.table().pixels / pixels_of_word);
-      const int rank = body.team().rank(), size = body.team().size();
+      const int rank = rank_of(body), size = body.team().size();
       if (holds(body, next_)) {
         auto* const to = reinterpret_cast<unsigned*>(scratch.next_bytes());
         PRUMO_UNROLL
@@ -172,6 +174,9 @@ class images_ahead {
   }
 
  private:
+  /// The last threads load the first images, because the first ones have the losses.
+  PRUMO_STEP_FUNCTION static int rank_of(const body_type& body) { return body.team().size() - 1 - body.team().rank(); }
+
   PRUMO_STEP_FUNCTION static bool holds(const body_type& body, const image_chunk& chunk) {
     const int bytes = chunk.count * body.table().pixels;
     return Team::lanes > 1 && bytes <= body.table().bytes_ahead &&

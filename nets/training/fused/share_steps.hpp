@@ -106,8 +106,8 @@ class share_steps {
     for (int moment = 0; moment < share_.moments; ++moment) {
       C* const to = scratch_.moments() + moment * copies;
       for (int i = team_.rank(); i < copies; i += team_.size()) {
-        const int source = data_.copy_sources[i];
-        to[i] = source >= 0 ? from[moment][source] : C(0);
+        const parameter_copy copy = data_.copies[i];
+        to[copy.place] = copy.parameter >= 0 ? from[moment][copy.parameter] : C(0);
       }
     }
   }

@@ -12,6 +12,7 @@
 #include "layers/packed_dense_layers.hpp"
 #include "layers/pooling_layers.hpp"
 #include "layers/shared_filter_layers.hpp"
+#include "layers/single_dense.hpp"
 #include "layers/square_gradients.hpp"
 #include "plan/step_scratch.hpp"
 
@@ -52,23 +53,23 @@ class step_body {
 
   /// Copies parameters to scratch memory, and zeros to the gaps between them. A barrier must follow.
   PRUMO_STEP_FUNCTION void copy_parameters() const {
-    constexpr int at_once = Team::lanes == 1 ? 1 : 8;  // the memory of a device is far away, so several are under way
+    // The memory of a device is far away, so several are under way.
+    constexpr int at_once = Team::lanes == 1 ? 1 : has_many_weights(Team::shape) ? 16 : 8;
     const int copies = table().copies;
     C* const to = scratch_.copies();
     for (int first = team_.rank(); first < copies; first += at_once * team_.size()) {
-      int from[at_once];
+      parameter_copy copy[at_once];
       C values[at_once];
       PRUMO_UNROLL
       for (int k = 0; k < at_once; ++k) {
         const int i = first + k * team_.size();
-        from[k] = i < copies ? data_.copy_sources[i] : -1;
+        copy[k] = i < copies ? data_.copies[i] : parameter_copy{-1, -1};
       }
       PRUMO_UNROLL
-      for (int k = 0; k < at_once; ++k) values[k] = from[k] >= 0 ? data_.weights[from[k]] : C(0);
+      for (int k = 0; k < at_once; ++k) values[k] = copy[k].parameter >= 0 ? data_.weights[copy[k].parameter] : C(0);
       PRUMO_UNROLL
       for (int k = 0; k < at_once; ++k) {
-        const int i = first + k * team_.size();
-        if (i < copies) to[i] = values[k];
+        if (copy[k].place >= 0) to[copy[k].place] = values[k];
       }
     }
   }
@@ -99,7 +100,7 @@ class step_body {
   PRUMO_STEP_FUNCTION void run_images(int count, std::int64_t images_of_step, C* factors, const step_rule<C>& rule,
                                       Ahead& ahead) const {
     run_forward(count);
-    if constexpr (has_many_images<Team>) {
+    if constexpr (has_many_weights(Team::shape)) {
       // `ahead` lies in memory, where a value can be written only when it has arrived.
       typename Ahead::loaded_type loaded;
       run_loss_and_load(count, images_of_step, ahead, loaded);
@@ -113,8 +114,10 @@ class step_body {
   template <class Ahead, class Loaded>
   PRUMO_STEP_FUNCTION void run_loss_and_load(int count, std::int64_t images_of_step, Ahead& ahead,
                                              Loaded& loaded) const {
+    differentiate_all(count, images_of_step);
     ahead.load(*this, loaded);
-    run_loss(count, images_of_step);
+    team_.barrier();
+    add_losses(count);
     ahead.stage(*this, loaded);
   }
 
@@ -202,19 +205,35 @@ class step_body {
                                      const C* bias) const {
     if (has_many_images<Team> && it.has_packs) {
       if constexpr (has_many_images<Team>) multiply_packs(team_, it, images, weights, bias);
+    } else if (takes_single(it, images)) {
+      if constexpr (has_single_dense) {
+        if (images.count == 1) {
+          multiply_single<1>(team_, it, images, weights, bias);
+        } else {
+          multiply_single<2>(team_, it, images, weights, bias);
+        }
+      }
     } else {
       multiply_dense(team_, it, images, weights, bias);
     }
   }
 
-  PRUMO_STEP_FUNCTION void run_loss(int count, std::int64_t images_of_step) const {
+  /// Whether teams have the functions of columns and squares.
+  static constexpr bool has_device_tiles = has_many_weights(Team::shape);
+
+  /// Whether a dense layer whose weights are in memory is for the functions of single_dense.hpp.
+  static constexpr bool has_single_dense = Team::shape == step_shape::many_weights;
+  PRUMO_STEP_FUNCTION static bool takes_single(const step_layer& it, const step_images<C>& images) {
+    return has_single_dense && it.has_packs && it.forward_copy < 0 && images.count <= most_single_images;
+  }
+
+  /// The losses of images, and gradients in the place of their scores. The first stretches have them.
+  PRUMO_STEP_FUNCTION void differentiate_all(int count, std::int64_t images_of_step) const {
     const step_layer& last = table().layer[table().layers - 1];
     for (int image = team_.stretch(); image < count; image += team_.stretches()) {
       differentiate(scratch_.memory() + image * table().image_elements + last.y.begin, image, scratch_.labels()[image],
                     images_of_step);
     }
-    team_.barrier();
-    add_losses(count);
   }
 
   /// The loss of an image, and gradients in the place of its scores. The lanes of one stretch call it.
@@ -269,6 +288,14 @@ class step_body {
       change_dense(team_, it, scratch_.memory(), weights, data_, rule, scratch_.copies());
     } else if (has_many_images<Team> && it.has_packs) {
       if constexpr (has_many_images<Team>) packs_backward(team_, it, images, weights, factors, table().factors);
+    } else if (takes_single(it, images)) {
+      if constexpr (has_single_dense) {
+        if (images.count == 1) {
+          single_backward<1>(team_, it, images, weights, factors, table().factors, scratch_.partials());
+        } else {
+          single_backward<2>(team_, it, images, weights, factors, table().factors, scratch_.partials());
+        }
+      }
     } else {
       dense_backward(team_, it, images, weights, factors, table().factors);
     }
@@ -336,8 +363,8 @@ class step_body {
 
   template <int Side>
   PRUMO_STEP_FUNCTION void run_tiles_backward(const step_layer& it, const step_images<C>& images) const {
-    if (has_many_images<Team> && it.takes_columns) {
-      if constexpr (has_many_images<Team>) convolve_columns_backward<Side>(team_, it, images, scratch_.copies());
+    if (has_device_tiles && it.takes_columns) {
+      if constexpr (has_device_tiles) convolve_columns_backward<Side>(team_, it, images, scratch_.copies());
     } else {
       convolve_tiles_backward<Side>(team_, it, images, scratch_.copies());
     }
@@ -345,7 +372,7 @@ class step_body {
 
   template <int Side>
   PRUMO_STEP_FUNCTION void add_tile_gradients(const step_layer& it, const step_images<C>& images, C* gradients) const {
-    if constexpr (has_many_images<Team>) {
+    if constexpr (has_device_tiles) {
       add_square_gradients<Side>(team_, it, images, gradients, scratch_.partials());
     } else {
       add_tiled_gradients<Side>(team_, it, images, gradients, scratch_.partials());

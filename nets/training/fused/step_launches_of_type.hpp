@@ -26,6 +26,7 @@ template <class Function>
 auto with_shape(step_shape shape, const Function& function) {
   switch (shape) {
     case step_shape::windows: return function(std::integral_constant<step_shape, step_shape::windows>{});
+    case step_shape::many_weights: return function(std::integral_constant<step_shape, step_shape::many_weights>{});
     case step_shape::many_images: return function(std::integral_constant<step_shape, step_shape::many_images>{});
     case step_shape::staged: return function(std::integral_constant<step_shape, step_shape::staged>{});
     default: return function(std::integral_constant<step_shape, step_shape::few_images>{});
@@ -96,7 +97,7 @@ void launch_steps(const Exec& instance, const step_data<C>& data, const step_lau
     constexpr step_shape of_team = decltype(shape)::value;
     if (launch.part != step_part::all) {
       launch_lone_teams<false, of_team>(instance, data, launch);
-    } else if constexpr (!has_large_tiles(of_team)) {
+    } else if constexpr (!has_many_weights(of_team)) {
       launch_lone_teams<true, of_team>(instance, data, launch);
     }
   });

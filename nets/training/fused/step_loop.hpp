@@ -54,7 +54,7 @@ PRUMO_STEP_FUNCTION void change_weights(const step_body<Team, C>& body, step_par
                                         const step_rule<C>& rule, std::int64_t images, Meet& meet) {
   if (part == step_part::all) meet();
   if (part != step_part::images) {
-    if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
+    if constexpr (has_parts_apart<Team>) {
       update_apart<Team>(body.data(), rule, images, league);
     } else {
       step_update<Team, C>(body, rule, images).run(league);
@@ -96,7 +96,7 @@ PRUMO_STEP_FUNCTION void run_step_loop(const step_body<Team, C>& body, step_part
           const int count = left < table.images_at_once ? static_cast<int>(left) : table.images_at_once;
           team.barrier();
           C* const factors = data.factors + first * table.factors;
-          if constexpr (remakable_step_team<Team> && has_many_images<Team>) {
+          if constexpr (has_parts_apart<Team>) {
             run_images_apart<AtOnce, Team>(data, count, images, factors, rule, ahead);
           } else {
             body.template run_images<AtOnce>(count, images, factors, rule, ahead);

@@ -14,8 +14,8 @@ namespace prumo::nets {
 /// A parameter that a thread is going to change, and the factor of its gradient.
 template <class C>
 struct pending_change {
-  int parameter = -1;  ///< -1: none
-  C weight = 0, scale = 0;
+  int parameter = -1;                              ///< -1: none
+  C scale = 0, weight = 0, first = 0, second = 0;  ///< weight and moments have been loaded
 };
 
 template <class Team, class C>
@@ -27,39 +27,78 @@ class step_update {
   /// All tiles that a team of the league has.
   PRUMO_STEP_FUNCTION void run(step_league league) const {
     if constexpr (has_many_images<Team>) {
-      run_wide(league);
+      run_in_parts(league);
     } else {
-      run_narrow(league);
+      run_tiles<Team::shape == step_shape::many_weights>(league);
     }
   }
 
  private:
-  PRUMO_STEP_FUNCTION void run_narrow(step_league league) const {
+  /// Sums of all slices of a tile lie in scratch memory at once. The weights that a thread is going to change, and
+  /// their moments, come while it sums.
+  template <bool Wide>
+  PRUMO_STEP_FUNCTION void run_tiles(step_league league) const {
+    constexpr int sums = Wide ? wide_sums : tile_sums;
+    constexpr int most_pending = tile_outputs * ((tile_columns + Team::lanes - 1) / Team::lanes);
     const int tiles = scratch_.table().update_tiles;
     int slices = Team::lanes == 1 ? 1 : scratch_.table().update_slices;
     while (slices > team_.stretches()) slices /= 2;
     const int at_once = team_.stretches() / slices;
     const int slot = team_.stretch() / slices, slice = team_.stretch() - slot * slices;
-    C* const of_slot = scratch_.sums_of_slices() + slot * slices * tile_sums;
+    const int threads = slices * Team::lanes, thread = slice * Team::lanes + team_.lane();
+    C* const of_slot = scratch_.sums_of_slices() + slot * slices * sums;
     for (int first = league.rank * at_once; first < tiles; first += league.size * at_once) {
       const bool has_tile = slot < at_once && first + slot < tiles;
       const update_tile tile = has_tile ? data_.update_tiles[first + slot] : update_tile{update_tile::losses, 0, 0};
-      constexpr int columns = (tile_columns + Team::lanes - 1) / Team::lanes;
-      pending_change<C> pending[tile_outputs * columns];
-      prepare(tile, slice, slices, pending);
-      if (has_tile) sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
+      const int count = tile.layer >= 0 ? sums : tile.layer == update_tile::filters ? tile_columns : 0;
+      pending_change<C> pending[most_pending];
+      prepare<Wide>(tile, thread, threads, count, pending);
+      if (has_tile) put_slice<Wide>(tile, slice, slices, of_slot + slice * sums);
       team_.barrier();
-      PRUMO_UNROLL
-      for (int i = 0; i < tile_outputs * columns; ++i) {
-        if (pending[i].parameter < 0) continue;
-        const int k = slice + i / columns * slices, column = team_.lane() + i % columns * Team::lanes;
-        change(pending[i], of_slot + k * tile_columns + column, slices);
+      PRUMO_KEEP_LOOP
+      for (int begin = thread; begin < count; begin += most_pending * threads) {
+        // Teams of fewer threads have more to change.
+        if (begin > thread) prepare<Wide>(tile, begin, threads, count, pending);
+        PRUMO_UNROLL
+        for (int i = 0; i < most_pending; ++i) {
+          if (pending[i].parameter >= 0) change(pending[i], of_slot + begin + i * threads, slices, sums);
+        }
       }
       team_.barrier();
     }
   }
 
-  PRUMO_STEP_FUNCTION void run_wide(step_league league) const {
+  /// Sums of a slice of a tile, in scratch memory: [outputs][columns].
+  template <bool Wide>
+  PRUMO_STEP_FUNCTION void put_slice(const update_tile& tile, int slice, int slices, C* to) const {
+    if constexpr (Wide) {
+      if (tile.layer >= 0) {
+        constexpr int units = tile_columns / Team::lanes;
+        C sum[units][wide_outputs][2];
+        sum_wide(tile, slice, slices, sum);
+        PRUMO_UNROLL
+        for (int part = 0; part < wide_outputs; part += wide_part_outputs) {
+          store_part(sum, part, to + part * wide_columns);
+        }
+        return;
+      }
+    }
+    sum_slice(tile, slice, slices, to);
+  }
+
+  template <int Units>
+  PRUMO_STEP_FUNCTION void sum_wide(const update_tile& tile, int slice, int slices,
+                                    C (&sum)[Units][wide_outputs][2]) const {
+    if constexpr (remakable_step_team<Team>) {
+      sum_wide_tile_apart<Units, Team>(data_, images_, tile, slice, slices, sum);
+    } else {
+      sum_wide_tile<Units>(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors, images_,
+                           tile, slice, slices, sum);
+    }
+  }
+
+  /// Wide tiles, whose sums lie in scratch memory in parts, one after the other.
+  PRUMO_STEP_FUNCTION void run_in_parts(step_league league) const {
     const int tiles = scratch_.table().update_tiles;
     int slices = scratch_.table().update_slices;
     while (slices > team_.stretches()) slices /= 2;
@@ -73,12 +112,7 @@ class step_update {
       constexpr int units = tile_columns / Team::lanes;
       C sum[units][wide_outputs][2];
       if (has_tile && tile.layer >= 0) {
-        if constexpr (remakable_step_team<Team>) {
-          sum_wide_tile_apart<units, Team>(data_, images_, tile, slice, slices, sum);
-        } else {
-          sum_wide_tile<units>(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors,
-                               images_, tile, slice, slices, sum);
-        }
+        sum_wide(tile, slice, slices, sum);
       } else if (has_tile) {
         sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
       }
@@ -89,10 +123,10 @@ class step_update {
         team_.barrier();
         const int count = !has_part ? 0 : tile.layer >= 0 ? tile_sums : tile_columns;
         for (int i = slice * Team::lanes + team_.lane(); i < count; i += slices * Team::lanes) {
-          pending_change<C> it = of_part(tile, part, i);
+          pending_change<C> it = of_sum<true>(tile, part * wide_columns + i);
           if (it.parameter < 0) continue;
-          it.weight = data_.weights[it.parameter];
-          change(it, of_slot + i, slices);
+          load(it);
+          change(it, of_slot + i, slices, tile_sums);
         }
         team_.barrier();
       }
@@ -113,12 +147,14 @@ class step_update {
     }
   }
 
-  /// The parameter of a sum that store_part() or sum_slice() has laid there.
-  PRUMO_STEP_FUNCTION pending_change<C> of_part(const update_tile& tile, int part, int which) const {
+  /// The parameter of a sum of a tile.
+  template <bool Wide>
+  PRUMO_STEP_FUNCTION pending_change<C> of_sum(const update_tile& tile, int which) const {
+    constexpr int columns = Wide ? wide_columns : tile_columns;
     if (tile.layer < 0) return of_filter(tile.first_column + which);
-    const int k = which / wide_columns;
-    return of_dense(scratch_.table().layer[tile.layer], tile.first_output + part + k,
-                    tile.first_column + which - k * wide_columns);
+    const int output = which / columns;
+    return of_dense(scratch_.table().layer[tile.layer], tile.first_output + output,
+                    tile.first_column + which - output * columns);
   }
 
   PRUMO_STEP_FUNCTION void sum_slice(const update_tile& tile, int slice, int slices, C* sums) const {
@@ -171,46 +207,50 @@ class step_update {
     }
   }
 
-  /// Loads the parameters that this thread changes: the slices of a tile share its outputs.
-  template <int Count>
-  PRUMO_STEP_FUNCTION void prepare(const update_tile& tile, int part, int parts,
+  /// Loads the parameters that this thread changes, of every `threads`th sum from `begin` on.
+  template <bool Wide, int Count>
+  PRUMO_STEP_FUNCTION void prepare(const update_tile& tile, int begin, int threads, int count,
                                    pending_change<C> (&pending)[Count]) const {
-    constexpr int columns = Count / tile_outputs;
-    if (tile.layer == update_tile::losses) return;
-    const int outputs = tile.layer == update_tile::filters ? 1 : tile_outputs;
     PRUMO_UNROLL
     for (int i = 0; i < Count; ++i) {
-      const int k = part + i / columns * parts, column = tile.first_column + team_.lane() + i % columns * Team::lanes;
-      if (k >= outputs) continue;
-      pending[i] = tile.layer == update_tile::filters
-                       ? of_filter(column)
-                       : of_dense(scratch_.table().layer[tile.layer], tile.first_output + k, column);
-      if (pending[i].parameter >= 0) pending[i].weight = data_.weights[pending[i].parameter];
+      const int which = begin + i * threads;
+      pending[i] = which < count ? of_sum<Wide>(tile, which) : pending_change<C>{};
+      if (pending[i].parameter >= 0) load(pending[i]);
     }
+  }
+
+  PRUMO_STEP_FUNCTION void load(pending_change<C>& it) const {
+    it.weight = data_.weights[it.parameter];
+    if (rule_.which != optimizer::sgd) it.first = data_.first_moments[it.parameter];
+    if (rule_.which == optimizer::adam) it.second = data_.second_moments[it.parameter];
   }
 
   PRUMO_STEP_FUNCTION pending_change<C> of_filter(int which) const {
     if (which >= scratch_.table().gradients) return {};
     const filter_parameter to = data_.filter_parameters[which];
     const step_layer& it = scratch_.table().layer[to.layer];
-    return {to.parameter, C(0), static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale)};
+    return {to.parameter, static_cast<C>(to.is_bias ? it.bias_scale : it.weight_scale)};
   }
 
   PRUMO_STEP_FUNCTION static pending_change<C> of_dense(const step_layer& it, int output, int input) {
     const int inputs = it.in_size();
     if (output >= it.out_channels || input > inputs || (input == inputs && it.bias < 0)) return {};
-    if (input == inputs) return {it.bias + output, C(0), static_cast<C>(it.bias_scale)};
-    return {it.weights + output * inputs + input, C(0), static_cast<C>(it.weight_scale)};
+    if (input == inputs) return {it.bias + output, static_cast<C>(it.bias_scale)};
+    return {it.weights + output * inputs + input, static_cast<C>(it.weight_scale)};
   }
 
-  PRUMO_STEP_FUNCTION void change(const pending_change<C>& it, const C* sums, int slices) const {
+  /// \param apart from the sum of a slice to that of the next one
+  PRUMO_STEP_FUNCTION void change(const pending_change<C>& it, const C* sums, int slices, int apart) const {
     C gradient = 0;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (int slice = 0; slice < slices; ++slice) gradient += sums[slice * tile_sums];
-    data_.weights[it.parameter] =
-        rule_(it.weight, gradient * it.scale, data_.first_moments, data_.second_moments, it.parameter);
+    for (int slice = 0; slice < slices; ++slice) gradient += sums[slice * apart];
+    gradient *= it.scale;
+    data_.weights[it.parameter] = rule_.which == optimizer::sgd
+                                      ? prumo::fma(-rule_.rate, gradient, it.weight)
+                                      : rule_.with_moments(it.weight, gradient, it.first, it.second,
+                                                           data_.first_moments, data_.second_moments, it.parameter);
   }
 
   const Team& team_;

@@ -101,7 +101,7 @@ std::string tables_for(const Exec& instance, const training_task& task, bool who
   // On hosts all twelve arrays have a gap of less than 64.
   constexpr bool on_host = is_host_space<Exec>;
   const std::int64_t fixed =
-      static_cast<std::int64_t>(scratch_bytes_of_update(element_bytes)) + 352 + (on_host ? scratch_arrays * 64 : 0);
+      static_cast<std::int64_t>(least_fixed_bytes(element_bytes)) + 352 + (on_host ? scratch_arrays * 64 : 0);
   step_request request{.net = task.plan.net(),
                        .facts = task.plan.facts(),
                        .offsets = offsets,
@@ -117,6 +117,7 @@ std::string tables_for(const Exec& instance, const training_task& task, bool who
                        .takes_windows = !on_host,
                        .many_images = on_host ? INT_MAX : 3,
                        .most_narrow_tiles = most_narrow_tiles,
+                       .takes_many_weights = !on_host && element_bytes == sizeof(float),
                        .least_stage_images = least_stage_images,
                        .takes_vectors = on_host};
   result.tables.resize(1);

@@ -75,18 +75,18 @@ class table_way final : public step_way<Exec> {
     }
     table_there_ = there(instance, "table", std::span<const step_table>(of_teams_.tables));
     shares_there_ = there(instance, "shares", std::span<const net_share>(of_teams_.shares));
-    std::vector<int> sources;
+    std::vector<parameter_copy> copies;
     std::vector<filter_parameter> parameters;
     for (std::size_t team = 0; team < of_teams_.tables.size(); ++team) {
       const step_places places =
           make_step_places(of_teams_.tables[team], of_teams_.shares.empty() ? nullptr : &of_teams_.shares[team]);
-      sources.insert(sources.end(), places.copy_sources.begin(), places.copy_sources.end());
+      copies.insert(copies.end(), places.copies.begin(), places.copies.end());
       parameters.insert(parameters.end(), places.filter_parameters.begin(), places.filter_parameters.end());
       // The first team has the largest share.
       parameters.resize((team + 1) * static_cast<std::size_t>(table_.gradients));
       if (team == 0) update_tiles_ = there(instance, "update tiles", std::span<const update_tile>(places.update_tiles));
     }
-    copy_sources_ = there(instance, "copy sources", std::span<const int>(sources));
+    copies_ = there(instance, "copies", std::span<const parameter_copy>(copies));
     filter_parameters_ = there(instance, "filter parameters", std::span<const filter_parameter>(parameters));
   }
 
@@ -135,7 +135,7 @@ class table_way final : public step_way<Exec> {
     const bool has_moments = task_.first_moments.extents[0] > 0, has_squares = task_.second_moments.extents[0] > 0;
     step_data<C> data{};
     data.table = reinterpret_cast<const step_table*>(table_there_.data());
-    data.copy_sources = reinterpret_cast<const int*>(copy_sources_.data());
+    data.copies = reinterpret_cast<const parameter_copy*>(copies_.data());
     data.filter_parameters = reinterpret_cast<const filter_parameter*>(filter_parameters_.data());
     data.update_tiles = reinterpret_cast<const update_tile*>(update_tiles_.data());
     data.pixels = static_cast<const std::uint8_t*>(task_.pixels.data);
@@ -213,9 +213,8 @@ class table_way final : public step_way<Exec> {
           instance, label, host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
           prumo::detail::host_work{work});
     } else {
-      launch_steps(
-          instance, data,
-          {part, pieces, is_update ? scratch_bytes_of_update(sizeof(C)) : scratch_bytes_, table_.shape, nullptr});
+      launch_steps(instance, data,
+                   {part, pieces, is_update ? scratch_bytes_of_update(table_) : scratch_bytes_, table_.shape, nullptr});
     }
   }
 
@@ -240,7 +239,7 @@ class table_way final : public step_way<Exec> {
   int threads_ = 1;
   std::size_t scratch_bytes_ = 0;
   bytes_view order_, partials_, factors_, kept_, sums_, scratch_, meeting_;
-  bytes_view table_there_, shares_there_, copy_sources_, filter_parameters_, update_tiles_;
+  bytes_view table_there_, shares_there_, copies_, filter_parameters_, update_tiles_;
 };
 
 template <class Exec>

@@ -45,7 +45,7 @@ class window_steps {
       PRUMO_UNROLL
       for (int k = 0; k < window_copies_of_thread; ++k) {
         const int i = team_.rank() + k * team_.size();
-        sources_[k] = i < table_.copies ? data_.copy_sources[i] : -1;
+        sources_[k] = i < table_.copies ? data_.copies[i].parameter : -1;
       }
     }
     const image_chunk now = chunks_.from(0, league.rank);
@@ -85,7 +85,7 @@ class window_steps {
   /// The parameters that this team has changed alone, to the memory of the device.
   PRUMO_STEP_FUNCTION void store_parameters() const {
     for (int i = team_.rank(); i < table_.copies; i += team_.size()) {
-      if (const int to = data_.copy_sources[i]; to >= 0) data_.weights[to] = scratch_.copies()[i];
+      if (const int to = data_.copies[i].parameter; to >= 0) data_.weights[to] = scratch_.copies()[i];
     }
   }
 

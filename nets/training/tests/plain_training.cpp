@@ -29,6 +29,8 @@ std::vector<double> after_steps(plain_training training, int size) {
   };
   if (size == 1) {
     run(single_step_team{});
+  } else if (training.table.shape == step_shape::many_weights) {
+    with_team<step_shape::many_weights>(size, run);
   } else if (training.table.shape == step_shape::many_images) {
     with_team<step_shape::many_images>(size, run);
   } else if (training.table.shape == step_shape::staged) {
@@ -61,7 +63,7 @@ std::vector<double> after_shared_steps(plain_training training, int teams, int s
     step_data<double> data = training.data(training.set.images);
     data.table = &tables[of_team];
     data.share = &shares[of_team];
-    data.copy_sources = places[of_team].copy_sources.data();
+    data.copies = places[of_team].copies.data();
     data.filter_parameters = places[of_team].filter_parameters.data();
     const step_body<emulated_share_team, double> body(team, data, step_scratch<double>(memory[of_team]));
     run_steps<true>(body, step_part::all, {which, teams}, meet);

@@ -29,9 +29,9 @@ struct plain_training {
   std::vector<std::int32_t> order;
   training_counters counters;
 
-  /// \param many_images,takes_windows,at_once,of_a_stage of the step_request
+  /// \param many_images,takes_windows,at_once,of_a_stage,takes_many_weights of the step_request
   plain_training(const description& net, std::int64_t images, const training_options& how, int many_images,
-                 bool takes_windows = false, int at_once = 2, int of_a_stage = 64)
+                 bool takes_windows = false, int at_once = 2, int of_a_stage = 64, bool takes_many_weights = false)
       : set(net, images), plan(net, dtype::f64), options(how) {
     for (const placed_parameter& each : plan.parameters()) offsets.push_back(each.offset);
     step_request how_to = request();
@@ -39,6 +39,7 @@ struct plain_training {
     how_to.takes_windows = takes_windows;
     how_to.many_images = many_images;
     how_to.most_stage_images = of_a_stage;
+    how_to.takes_many_weights = takes_many_weights;
     EXPECT_EQ(make_step_table(how_to, table), "");
     places = make_step_places(table);
     const auto elements = static_cast<std::size_t>(plan.weights_elements());
@@ -73,7 +74,7 @@ struct plain_training {
   step_data<double> data(std::int64_t steps) {
     const std::int64_t images = set.images;
     return {&table,
-            places.copy_sources.data(),
+            places.copies.data(),
             places.filter_parameters.data(),
             places.update_tiles.data(),
             set.pixels.data(),

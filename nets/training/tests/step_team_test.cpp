@@ -76,6 +76,37 @@ TEST(step_team, takes_the_steps_of_one_thread) {
   expect_same_steps(wide, {.optimizer = optimizer::momentum, .batch = 256}, 2, 300);
 }
 
+/// Teams with few images of a net with many weights: wide tiles in several slices, columns that lanes share, squares,
+/// and dense layers whose weights come from memory in packs.
+TEST(step_team, takes_few_images_of_nets_with_many_weights) {
+  const auto expect_same = [](const description& net, const training_options& options, std::int64_t images) {
+    for (const int at_once : {1, 2}) {
+      const plain_training training(net, images, options, INT_MAX, false, at_once, 64, true);
+      ASSERT_EQ(training.table.shape, step_shape::many_weights);
+      EXPECT_TRUE(training.table.layer[2].takes_columns);
+      EXPECT_GE(training.table.layer[2].backward.part_shift, 2);
+      EXPECT_TRUE(training.table.layer[4].has_packs);
+      expect_same_steps(training, plain_training(net, images, options, INT_MAX));
+    }
+  };
+  description net{"large",
+                  {1, 20, 16},
+                  {convolution{.channels = 3, .filter = {5, 5}, .padding = {2, 2}, .activate = activation::relu},
+                   pooling{.window = {2, 2}, .stride = {2, 2}},
+                   convolution{.channels = 6, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::relu},
+                   pooling{.window = {2, 2}, .stride = {2, 2}}, dense{19, true, activation::relu}, dense{5}}};
+  expect_same(net, {.optimizer = optimizer::momentum, .batch = 40}, 45);
+  expect_same(net, {.optimizer = optimizer::adam, .batch = 40}, 41);
+  // Groups of two images.
+  expect_same(net, {.batch = 132}, 132);
+  net.layers[0] = convolution{.channels = 4, .filter = {3, 3}, .padding = {1, 1}, .activate = activation::tanh};
+  net.layers[2] = convolution{.channels = 8, .filter = {5, 5}, .padding = {1, 1}, .activate = activation::sigmoid};
+  std::get<dense>(net.layers[4]).bias = false;
+  expect_same(net, {.batch = 40}, 40);
+  // Too few slices for wide tiles.
+  EXPECT_EQ(plain_training(net, 8, {.batch = 3}, INT_MAX, false, 2, 64, true).table.shape, step_shape::few_images);
+}
+
 /// Two lanes that share the channels of a tile, each with runs of several; and a dense layer with few inputs.
 TEST(step_team, shares_runs_of_channels) {
   const description net{"runs",

@@ -16,8 +16,12 @@ template <int Side, class Team, class C>
 PRUMO_STEP_FUNCTION void convolve_columns_backward(const Team& team, const step_layer& it, const step_images<C>& images,
                                                    const C* copies) {
   constexpr int maps = 2, rows = most_column_rows, results = rows + Side - 1;
+  constexpr int map_sums = 16, sums = maps * map_sums;  // lanes share out a power of two of them
+  static_assert(results <= map_sums);
   const int height = it.out_height, width = it.out_width, groups = (it.in_channels + maps - 1) / maps;
-  const int of_a_column = images.count * groups, shift = it.backward.part_shift, parts = 1 << shift;
+  int shift = it.backward.part_shift;
+  while (1 << shift > Team::lanes) --shift;
+  const int of_a_column = images.count * groups, parts = 1 << shift;
   const int total = (it.in_width * of_a_column) << shift;
   const activation function = it.below;
   // Lanes that share the channels of a column exchange sums, so those without a column of their own repeat the last
@@ -36,7 +40,7 @@ PRUMO_STEP_FUNCTION void convolve_columns_backward(const Team& team, const step_
     // Copies are turned around: the last tap of a filter comes first.
     const C* weights =
         copies + it.backward_copy + part * it.backward_apart + first_map + (Side - 1) * Side * it.padded_in;
-    C sum[maps][results] = {};
+    C sum[sums] = {};
     PRUMO_KEEP_LOOP
     for (int channel = part; channel < it.out_channels; channel += parts) {
       PRUMO_KEEP_LOOP
@@ -55,36 +59,39 @@ PRUMO_STEP_FUNCTION void convolve_columns_backward(const Team& team, const step_
           PRUMO_UNROLL
           for (int m = 0; m < maps; ++m) {
             PRUMO_UNROLL
-            for (int i = 0; i < rows; ++i) sum[m][i + row] = prumo::fma(taps[m], values[i], sum[m][i + row]);
+            for (int i = 0; i < rows; ++i) {
+              C& result = sum[m * map_sums + i + row];
+              result = prumo::fma(taps[m], values[i], result);
+            }
           }
         }
       }
       dy += parts * it.dy.plane;
       weights += parts * it.backward_apart;
     }
-    const bool upper = part != 0;
-    if (parts > 1) {
-      PRUMO_UNROLL
-      for (int i = 0; i < results; ++i) {
-        sum[0][i] = (upper ? sum[1][i] : sum[0][i]) + team.across(upper ? sum[0][i] : sum[1][i], 1);
-      }
-    }
+    const sums_of_lane mine = share_sums(team, sum, parts);
     const int padding = it.row_padding;
     PRUMO_UNROLL
     for (int m = 0; m < maps; ++m) {
-      const int map = first_map + m + (upper ? 1 : 0);
-      if (!has_column || map >= it.in_channels || m >= maps / parts) continue;
-      C* const to = memory + it.dx.begin + map * it.dx.plane + column - padding * it.dx.pitch;
+      if (m * map_sums >= mine.count) break;
+      // A lane has all sums of a map, or a part of them.
+      const int map = first_map + (mine.first + m * map_sums) / map_sums, first_row = mine.first % map_sums;
+      if (!has_column || map >= it.in_channels) continue;
+      C* const to = memory + it.dx.begin + map * it.dx.plane + column + (first_row - padding) * it.dx.pitch;
       const int to_x = it.x.begin - it.dx.begin;
-      C y[results];
+      C y[map_sums], slopes[map_sums];
       PRUMO_UNROLL
-      for (int i = 0; i < results; ++i) {
-        y[i] = i >= padding && i < it.in_height + padding ? to[i * it.dx.pitch + to_x] : C(0);
+      for (int i = 0; i < map_sums; ++i) {
+        const int row = first_row + i - padding;
+        const bool is_there = i < mine.count && row >= 0 && row < it.in_height;
+        y[i] = is_there ? to[i * it.dx.pitch + to_x] : C(0);
+        slopes[i] = sum[m * map_sums + i];
       }
-      multiply_by_slopes(function, y, sum[m]);
+      multiply_by_slopes(function, y, slopes);
       PRUMO_UNROLL
-      for (int i = 0; i < results; ++i) {
-        if (i >= padding && i < it.in_height + padding) to[i * it.dx.pitch] = sum[m][i];
+      for (int i = 0; i < map_sums; ++i) {
+        const int row = first_row + i - padding;
+        if (i < mine.count && row >= 0 && row < it.in_height) to[i * it.dx.pitch] = slopes[i];
       }
     }
   }

@@ -164,8 +164,9 @@ struct tile_range {
   int begin, end;
 };
 
-/// The place of a tile. Neighbouring lanes have neighbouring columns. Where tiles are large, the next lanes have the
-/// same place in other maps: their pixels are the same, and those of another group of rows would lie in the same banks.
+/// The place of a tile. Neighbouring lanes have neighbouring columns. Where nets have many weights, the next lanes have
+/// the same place in other maps: their pixels are the same, and those of another group of rows would lie in the same
+/// banks.
 template <class Team>
 struct tile_place {
   int image, map_group, row, column;
@@ -173,8 +174,9 @@ struct tile_place {
   PRUMO_STEP_FUNCTION tile_place(int item, const item_grid& grid) {
     const item_place at(item, grid);
     image = at.image;
-    map_group = has_many_images<Team> ? at.row : at.channel;
-    row = has_many_images<Team> ? at.channel : at.row;
+    constexpr bool maps_first = has_many_weights(Team::shape);
+    map_group = maps_first ? at.row : at.channel;
+    row = maps_first ? at.channel : at.row;
     column = at.column;
   }
 };

@@ -96,10 +96,21 @@ PRUMO_STEP_FUNCTION void pool_halves(const Team& team, const step_layer& it, con
   }
 }
 
+/// Stores a pair in scratch memory at once. An assignment of a pack may become a store for each element.
+template <class C>
+PRUMO_STEP_FUNCTION void store_pair(C* to, C first, C second) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(C) == sizeof(float)) {
+    *reinterpret_cast<float2*>(to) = make_float2(first, second);
+    return;
+  }
+#endif
+  *reinterpret_cast<prumo::detail::device_pack<C, 2>*>(to) = {first, second};
+}
+
 /// dx of pool_halves().
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void pool_halves_backward(const Team& team, const step_layer& it, const step_images<C>& images) {
-  using pair = prumo::detail::device_pack<C, 2>;
   const item_grid grid = it.y_items;
   const step_planes x_planes = it.x, dx_planes = it.dx, dy_planes = it.dy;
   const bool takes_maximum = it.kind == step_kind::maximum;
@@ -115,8 +126,8 @@ PRUMO_STEP_FUNCTION void pool_halves_backward(const Team& team, const step_layer
       const int choice = choices_of(it, memory)[item - at.image * grid.of_an_image];
       PRUMO_UNROLL
       for (int i = 0; i < 4; ++i) values[i] = i == choice ? slope : C(0);
-      *reinterpret_cast<pair*>(dx) = {values[0], values[1]};
-      *reinterpret_cast<pair*>(dx + dx_planes.pitch) = {values[2], values[3]};
+      store_pair(dx, values[0], values[1]);
+      store_pair(dx + dx_planes.pitch, values[2], values[3]);
       continue;
     }
     const small_window<C> window(
@@ -131,8 +142,8 @@ PRUMO_STEP_FUNCTION void pool_halves_backward(const Team& team, const step_layer
       for (int i = 0; i < 4; ++i) values[i] = slope / C(4);
       multiply_by_slopes(below, window.values, values);
     }
-    *reinterpret_cast<pair*>(dx) = {values[0], values[1]};
-    *reinterpret_cast<pair*>(dx + dx_planes.pitch) = {values[2], values[3]};
+    store_pair(dx, values[0], values[1]);
+    store_pair(dx + dx_planes.pitch, values[2], values[3]);
   }
 }
 

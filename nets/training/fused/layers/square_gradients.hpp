@@ -19,14 +19,21 @@ inline constexpr int gradient_sums = Side == 5 ? 32 : 16;
 
 /// How threads share tasks: neighbouring lanes, and slices of threads beside that, have the same task and other places.
 struct shared_tasks {
-  int tasks, lanes, slices;
+  int tasks, lanes_shift, slices;
 
   template <class Team>
-  PRUMO_STEP_FUNCTION shared_tasks(const Team& team, int task_count) : tasks(task_count), lanes(1), slices(1) {
+  PRUMO_STEP_FUNCTION shared_tasks(const Team& team, int task_count, int places)
+      : tasks(task_count), lanes_shift(0), slices(1) {
     constexpr int most = Team::lanes < most_gradient_lanes ? Team::lanes : most_gradient_lanes;
-    while (2 * lanes <= most && 2 * lanes * tasks <= team.size()) lanes *= 2;
-    if (lanes == most_gradient_lanes) slices = team.size() / (lanes * tasks);
+    while (2 << lanes_shift <= most && task_count << (lanes_shift + 1) <= team.size()) ++lanes_shift;
+    if (1 << lanes_shift == most_gradient_lanes) {
+      const int all = (places - 1) / most_gradient_lanes + 1;
+      slices = team.size() / (most_gradient_lanes * tasks);
+      if (slices > all) slices = all;
+      if (slices < 1) slices = 1;
+    }
   }
+  PRUMO_STEP_FUNCTION int lanes() const { return 1 << lanes_shift; }
 };
 
 /// Adds the products of a square of places.
@@ -82,20 +89,20 @@ PRUMO_STEP_FUNCTION void add_square_gradients(const Team& team, const step_layer
   const step_planes x_planes = it.x, dy_planes = it.dy;
   const int last_row = it.out_height - tile_rows, last_column = it.out_width - tile_rows;
   const int places = images.count * grid.of_an_image;
-  const shared_tasks share(team, it.out_channels * it.in_channels);
-  const int total = share.tasks * share.lanes * share.slices, all_slices = share.lanes * share.slices;
+  const shared_tasks share(team, it.out_channels * it.in_channels, places);
+  const int all_slices = share.slices << share.lanes_shift, total = share.tasks * all_slices;
   // All lanes of a stretch exchange sums, so those without a task of their own repeat the last one.
   for (int begin = team.rank() - team.lane(); begin < total; begin += team.size()) {
     const bool has_task = begin + team.lane() < total;
     const int item = has_task ? begin + team.lane() : total - 1;
-    const int lane = item & (share.lanes - 1), owner = item / share.lanes;
+    const int lane = item & (share.lanes() - 1), owner = item >> share.lanes_shift;
     const int far = share.slices == 1 ? 0 : owner / share.tasks, filter = owner - far * share.tasks;
     const int map = it.x_items.by_channels.quotient(filter), channel = filter - map * it.in_channels;
     const int x_begin = x_planes.begin + channel * x_planes.plane - it.row_padding * x_planes.pitch - it.column_padding;
     const int dy_begin = dy_planes.begin + map * dy_planes.plane;
     C sum[sums] = {};
     PRUMO_KEEP_LOOP
-    for (int place = far * share.lanes + lane; place < places; place += all_slices) {
+    for (int place = (far << share.lanes_shift) + lane; place < places; place += all_slices) {
       const item_place at(place, grid);
       const int first_row = at.row * tile_rows, first_column = at.column * tile_rows;
       const int row = first_row < last_row ? first_row : last_row;
@@ -105,7 +112,7 @@ PRUMO_STEP_FUNCTION void add_square_gradients(const Team& team, const step_layer
                        memory + dy_begin + row * dy_planes.pitch + column, dy_planes.pitch, first_row - row,
                        first_column - column, sum);
     }
-    const sums_of_lane mine = share_sums(team, sum, share.lanes);
+    const sums_of_lane mine = share_sums(team, sum, share.lanes());
     PRUMO_UNROLL
     for (int i = 0; i < sums; ++i) {
       // What stands behind need not be loaded: the memory of instructions is short.

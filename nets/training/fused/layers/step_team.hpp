@@ -40,6 +40,12 @@ inline constexpr bool has_many_images = has_large_tiles(Team::shape);
 template <class Team>
 concept remakable_step_team = requires { Team::memory(); };
 
+/// Whether parts of a step are such functions.
+template <class Team>
+inline constexpr bool has_parts_apart = false;
+template <remakable_step_team Team>
+inline constexpr bool has_parts_apart<Team> = has_many_weights(Team::shape);
+
 /// The threads of a device's kernel.
 template <class Member, step_shape Shape>
 class device_step_team {

@@ -54,7 +54,7 @@ class array_placer {
           it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
       it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
                        it.row_stride == 1 && it.column_stride == 1;
-      it.takes_columns = it.takes_tiles && !it.is_first && has_large_tiles(table_.shape) &&
+      it.takes_columns = it.takes_tiles && !it.is_first && has_many_weights(table_.shape) &&
                          it.out_height >= least_column_rows && it.out_height <= most_column_rows;
     }
   }

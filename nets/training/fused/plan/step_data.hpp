@@ -18,7 +18,7 @@ namespace prumo::nets {
 template <class C>
 struct step_data {
   const step_table* table;
-  const int* copy_sources;                    ///< step_places::copy_sources
+  const parameter_copy* copies;               ///< step_places::copies
   const filter_parameter* filter_parameters;  ///< step_places::filter_parameters
   const update_tile* update_tiles;            ///< step_places::update_tiles
   const std::uint8_t* pixels;
@@ -66,13 +66,20 @@ struct step_rule {
   /// The new weight. `place` is the parameter's place in the arrays of moments.
   PRUMO_STEP_FUNCTION C operator()(C weight, C gradient, C* first, C* second, std::int64_t place) const {
     if (which == optimizer::sgd) return prumo::fma(-rate, gradient, weight);
+    return with_moments(weight, gradient, first[place], which == optimizer::adam ? second[place] : C(0), first, second,
+                        place);
+  }
+
+  /// The same where the moments of `place` have been loaded, of an optimizer that has any.
+  PRUMO_STEP_FUNCTION C with_moments(C weight, C gradient, C first_moment, C second_moment, C* first, C* second,
+                                     std::int64_t place) const {
     if (which == optimizer::momentum) {
-      const C velocity = prumo::fma(momentum, first[place], gradient);
+      const C velocity = prumo::fma(momentum, first_moment, gradient);
       first[place] = velocity;
       return prumo::fma(-rate, velocity, weight);
     }
-    const C mean = prumo::fma(static_cast<C>(beta1), first[place], static_cast<C>(1 - beta1) * gradient);
-    const C square = prumo::fma(static_cast<C>(beta2), second[place], static_cast<C>(1 - beta2) * gradient * gradient);
+    const C mean = prumo::fma(static_cast<C>(beta1), first_moment, static_cast<C>(1 - beta1) * gradient);
+    const C square = prumo::fma(static_cast<C>(beta2), second_moment, static_cast<C>(1 - beta2) * gradient * gradient);
     first[place] = mean;
     second[place] = square;
     return prumo::fma(-step_size, mean / prumo::fma(prumo::sqrt(square), inverse_root, static_cast<C>(epsilon)),

@@ -3,12 +3,47 @@
 
 #include "window_plan.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace prumo::nets {
 namespace {
+
+/// Maps whose copies neighbouring threads make together.
+constexpr int copied_maps = 4;
+
+/// The copies that step_layer::forward_copy and backward_copy describe. Neighbouring threads load from few lines of
+/// memory, and store to many banks: a few maps of neighbouring taps, and then all channels of neighbouring taps.
+void add_convolution_copies(const step_layer& it, std::vector<parameter_copy>& copies) {
+  const int taps = it.filter_size();
+  const auto parameter = [&](int map, int channel, int tap) {
+    return it.weights + (map * it.in_channels + channel) * taps + tap;
+  };
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    for (int first = 0; first < it.out_channels; first += copied_maps) {
+      for (int tap = 0; tap < taps; ++tap) {
+        const int row = tap / it.filter_width, column = tap % it.filter_width;
+        for (int map = first; map < std::min(first + copied_maps, it.out_channels); ++map) {
+          const int place = channel * it.forward_apart + (column * it.filter_height + row) * it.padded_out + map;
+          copies.push_back({parameter(map, channel, tap), it.forward_copy + place});
+        }
+      }
+    }
+  }
+  if (it.backward_copy < 0) return;
+  for (int map = 0; map < it.out_channels; ++map) {
+    for (int tap = 0; tap < taps; ++tap) {
+      const int row = tap / it.filter_width, column = tap % it.filter_width;
+      const int turned = (it.filter_width - 1 - column) * it.filter_height + it.filter_height - 1 - row;
+      for (int channel = 0; channel < it.in_channels; ++channel) {
+        const int place = map * it.backward_apart + turned * it.padded_in + channel;
+        copies.push_back({parameter(map, channel, tap), it.backward_copy + place});
+      }
+    }
+  }
+}
 
 /// The places of a layer's filters and of their copies, which step_layer::forward_copy and backward_copy describe.
 void add_filters(const step_layer& it, int layer, bool takes_windows, step_places& places) {
@@ -45,8 +80,8 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
     const step_layer& it = table.layer[which];
     if (it.kind != step_kind::dense) continue;
     const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
-    const int outputs_at_once = has_large_tiles(table.shape) ? wide_outputs : tile_outputs;
-    const int columns_at_once = has_large_tiles(table.shape) ? wide_columns : tile_columns;
+    const int outputs_at_once = table.has_wide_tiles ? wide_outputs : tile_outputs;
+    const int columns_at_once = table.has_wide_tiles ? wide_columns : tile_columns;
     for (int output = 0; output < it.out_channels; output += outputs_at_once) {
       for (int column = 0; column < columns; column += columns_at_once) tiles.push_back({which, output, column});
     }
@@ -72,31 +107,57 @@ int choose_update_slices(int tiles, std::int64_t batch) {
   return best;
 }
 
-step_places make_step_places(const step_table& table, const net_share* share) {
-  step_places result;
-  result.copy_sources.assign(static_cast<std::size_t>(table.copies), -1);
-  result.filter_parameters.resize(static_cast<std::size_t>(table.gradients));
-  const auto copy = [&](int to, int from) { result.copy_sources[static_cast<std::size_t>(to)] = from; };
-  for (int which = 0; which < table.layers; ++which) {
-    const step_layer& it = table.layer[which];
-    if (it.has_filter()) {
-      add_filters(it, which, table.shape == step_shape::windows, result);
-    } else if (it.forward_copy >= 0) {
-      const int inputs = it.in_size();
-      const int apart = share == nullptr ? inputs : share->layer[which].weights_apart;
-      const int copies_apart = share == nullptr ? inputs : share->layer[which].copies_apart;
-      for (int output = 0; output < it.out_channels; ++output) {
-        for (int i = 0; i < inputs; ++i) {
-          copy(it.forward_copy + output * copies_apart + i, it.weights + output * apart + i);
-        }
-      }
-      for (int i = 0; i < it.bias_count(); ++i) copy(it.bias_copy + i, it.bias + i);
+namespace {
+
+/// All copies of a net, and its gaps.
+std::vector<parameter_copy> make_copies(const step_table& table, const net_share* share,
+                                        const std::vector<filter_parameter>& filters) {
+  std::vector<parameter_copy> copies;
+  if (table.shape != step_shape::windows) {
+    for (int which = 0; which < table.layers; ++which) {
+      const step_layer& it = table.layer[which];
+      if (it.kind == step_kind::convolution) add_convolution_copies(it, copies);
     }
   }
-  for (const filter_parameter& each : result.filter_parameters) {
-    copy(each.copy, each.parameter);
-    if (each.turned >= 0) copy(each.turned, each.parameter);
+  const auto is_of_convolution = [&](const filter_parameter& each) {
+    return table.shape != step_shape::windows && !each.is_bias &&
+           table.layer[each.layer].kind == step_kind::convolution;
+  };
+  for (const filter_parameter& each : filters) {
+    if (!is_of_convolution(each)) copies.push_back({each.parameter, each.copy});
   }
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (it.has_filter() || it.forward_copy < 0) continue;
+    const int inputs = it.in_size();
+    const int apart = share == nullptr ? inputs : share->layer[which].weights_apart;
+    const int copies_apart = share == nullptr ? inputs : share->layer[which].copies_apart;
+    for (int output = 0; output < it.out_channels; ++output) {
+      for (int i = 0; i < inputs; ++i) {
+        copies.push_back({it.weights + output * apart + i, it.forward_copy + output * copies_apart + i});
+      }
+    }
+    for (int i = 0; i < it.bias_count(); ++i) copies.push_back({it.bias + i, it.bias_copy + i});
+  }
+  std::vector<bool> is_taken(static_cast<std::size_t>(table.copies), false);
+  for (const parameter_copy& each : copies) is_taken[static_cast<std::size_t>(each.place)] = true;
+  for (int i = 0; i < table.copies; ++i) {
+    if (!is_taken[static_cast<std::size_t>(i)]) copies.push_back({-1, i});
+  }
+  if (table.shape == step_shape::windows) std::ranges::sort(copies, {}, &parameter_copy::place);
+  return copies;
+}
+
+}  // namespace
+
+step_places make_step_places(const step_table& table, const net_share* share) {
+  step_places result;
+  result.filter_parameters.resize(static_cast<std::size_t>(table.gradients));
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (it.has_filter()) add_filters(it, which, table.shape == step_shape::windows, result);
+  }
+  result.copies = make_copies(table, share, result.filter_parameters);
   result.update_tiles = make_update_tiles(table);
   return result;
 }

@@ -13,6 +13,12 @@
 
 namespace prumo::nets {
 
+/// A copy of a parameter in a team's scratch memory.
+struct alignas(8) parameter_copy {
+  int parameter;  ///< its place in the flat array of parameters; -1: a gap, which stays 0
+  int place;      ///< among the copies
+};
+
 /// A parameter of a filter, which changes by a sum over images.
 struct filter_parameter {
   int parameter;  ///< its place in the flat array of parameters
@@ -24,8 +30,9 @@ struct filter_parameter {
 
 /// The lists of a net.
 struct step_places {
-  /// The parameter of each copy (step_table::copies); -1: a gap, which stays 0.
-  std::vector<int> copy_sources;
+  /// All copies (step_table::copies), in the order in which threads make them. Those of teams that take windows are in
+  /// the order of their places.
+  std::vector<parameter_copy> copies;
   /// Each gradient that a team sums (step_table::gradients).
   std::vector<filter_parameter> filter_parameters;
   /// All tiles of the work that changes the weights.

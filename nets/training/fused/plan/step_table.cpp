@@ -226,14 +226,35 @@ class table_maker {
       return images;
     };
     table_.partial_bytes = std::max(partial_sums, update_sums) * request_.element_bytes;
-    if (table_.shape != step_shape::windows && most_images() >= request_.many_images &&
-        make_update_tiles(table_).size() > request_.most_narrow_tiles) {
+    const bool has_many_tiles =
+        table_.shape != step_shape::windows && make_update_tiles(table_).size() > request_.most_narrow_tiles;
+    if (has_many_tiles && most_images() >= request_.many_images) {
       table_.shape = step_shape::many_images;
+      table_.has_wide_tiles = true;
       place();
       if (takes_stages(of_a_group, most_images())) {
         table_.shape = step_shape::staged;
         place();
         of_shape = stage_images(of_a_group) * bytes_of_stage_image / request_.element_bytes;
+      }
+    }
+    const bool takes_many_weights = request_.takes_many_weights && has_many_tiles && share_ == nullptr &&
+                                    table_.shape == step_shape::few_images && table_.batch > 1;
+    if (takes_many_weights) {
+      const std::int64_t of_few_images = most_images();
+      const std::int64_t wide = std::int64_t{most_update_slices} * wide_sums * request_.element_bytes;
+      const std::int64_t more = std::max<std::int64_t>(0, wide - table_.partial_bytes);
+      table_.shape = step_shape::many_weights;
+      table_.has_wide_tiles = true;
+      place();
+      of_shape = more / request_.element_bytes;
+      if (most_images() < of_few_images || update_slices() < least_wide_slices) {
+        table_.shape = step_shape::few_images;
+        table_.has_wide_tiles = false;
+        place();
+        of_shape = 0;
+      } else {
+        table_.partial_bytes += more;
       }
     }
     if ((table_.shape == step_shape::few_images || share_ != nullptr) && request_.wants_edges) {
@@ -268,21 +289,29 @@ class table_maker {
       it.backward.run = run_of(it.backward, it.dy.plane, it.out_channels);
       if (it.takes_columns) {
         const int columns = table_.images_at_once * ((it.in_channels + 1) / 2) * it.in_width;
-        it.backward.part_shift = 2 * columns <= step_threads && it.out_channels > 1 ? 1 : 0;
+        it.backward.part_shift = 0;
+        while (it.backward.part_shift < most_column_shift && columns << (it.backward.part_shift + 1) <= step_threads &&
+               2 << it.backward.part_shift <= it.out_channels) {
+          ++it.backward.part_shift;
+        }
       }
-      const int across = has_many() ? (it.out_width - 1) / tile_rows + 1 : it.out_width;
+      const int across = has_many_weights(table_.shape) ? (it.out_width - 1) / tile_rows + 1 : it.out_width;
       it.gradient_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, across);
       if (share_ != nullptr) {
         share_->layer[i].gradient_tasks = plan_gradient_tasks(it, request_.element_bytes);
       }
     }
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
-    // Beside wide tiles, those of filters are short.
-    const int filter_tiles = (table_.gradients + tile_columns - 1) / tile_columns;
-    table_.update_slices =
-        choose_update_slices(has_many() ? table_.update_tiles - filter_tiles - 1 : table_.update_tiles, table_.batch);
+    table_.update_slices = update_slices();
     place_scratch();
     return {};
+  }
+
+  [[nodiscard]] int update_slices() const {
+    // Beside wide tiles, those of filters are short.
+    const int filter_tiles = (table_.gradients + tile_columns - 1) / tile_columns;
+    const auto tiles = static_cast<int>(make_update_tiles(table_).size());
+    return choose_update_slices(table_.has_wide_tiles ? tiles - filter_tiles - 1 : tiles, table_.batch);
   }
 
   /// Whether a team takes groups of so many images in stages: it has to take several rounds, and the products of dense
@@ -347,7 +376,8 @@ class table_maker {
       if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many()))) continue;
       result.maps = of_a_tile;
       const int of_maps = (maps - 1) / of_a_tile + 1;
-      result.grid = has_many() ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
+      result.grid =
+          has_many_weights(table_.shape) ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
       const std::int64_t tiles = std::int64_t{table_.images_at_once} * result.grid.of_an_image;
       result.part_shift = 0;
       while ((has_many() || of_a_tile == 2) && result.part_shift < 2 &&
@@ -360,13 +390,18 @@ class table_maker {
   }
 
   /// Two lanes that share the channels of a tile read from different banks of a device's memory if half of the banks
-  /// lie between their planes. Neighbouring tiles are some columns apart, fewer than half of the banks.
+  /// lie between their planes, or at least as many as neighbouring tiles take with their columns.
   [[nodiscard]] static int run_of(const step_tiles& tiles, int plane, int channels) {
     constexpr int banks = 32;
     const int parts = 1 << tiles.part_shift;
     if (parts != 2) return 1;
     for (const int run : {1, 2, 4}) {
       if (run * plane % banks == banks / 2 && channels % (run * parts) == 0) return run;
+    }
+    for (const int run : {1, 2, 3, 4}) {
+      const int apart = run * plane % banks;
+      if (channels % (run * parts) == 0 && apart >= tiles.grid.columns && banks - apart >= tiles.grid.columns)
+        return run;
     }
     return 1;
   }
@@ -390,9 +425,13 @@ class table_maker {
 
 }  // namespace
 
-std::size_t scratch_bytes_of_update(std::int64_t element_bytes) {
+std::size_t least_fixed_bytes(std::int64_t element_bytes) {
   constexpr std::int64_t elements = std::max(partial_sums, update_sums);
   return (sizeof(step_table) + 31) / 32 * 32 + static_cast<std::size_t>(elements * element_bytes);
+}
+
+std::size_t scratch_bytes_of_update(const step_table& table) {
+  return (sizeof(step_table) + 31) / 32 * 32 + static_cast<std::size_t>(table.partial_bytes);
 }
 
 void set_grids(step_layer& it) {

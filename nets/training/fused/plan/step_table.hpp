@@ -44,10 +44,12 @@ inline constexpr int lane_tile_maps = 2, most_tile_lanes_shift = 4;
 
 /// The rows of dy for which column_tiles.hpp makes dx.
 inline constexpr int least_column_rows = 8, most_column_rows = 10;
+/// The most lanes that share a column: 2^shift.
+inline constexpr int most_column_shift = 3;
 
 /// How threads share the sums of a convolution (convolution_tiles.hpp).
 struct step_tiles {
-  /// [groups of maps][groups of rows][columns]; where tiles are large, [groups of rows][groups of maps][columns]
+  /// [groups of maps][groups of rows][columns]; of nets with many weights [groups of rows][groups of maps][columns]
   item_grid grid;
   int maps = 2;        ///< of a tile: 6, 4 or 2
   int part_shift = 0;  ///< 2^part_shift lanes share the channels of a tile, or of a column of column_tiles.hpp
@@ -136,6 +138,8 @@ inline constexpr int most_kept_ranges = most_step_layers;
 /// Nets and batches for which kernels are compiled, because the memory of instructions is short.
 enum class step_shape : int {
   few_images,
+  /// A team has one or two images at once, of a net with so many weights that tiles of dense layers are wide.
+  many_weights,
   /// A team has several images at once, and there are so many weights that tiles of dense layers are wide.
   many_images,
   /// The same where a group of images takes several rounds: all of its images go through the dense layers together
@@ -154,6 +158,12 @@ KOKKOS_FUNCTION constexpr bool has_large_tiles(step_shape shape) {
 
 /// The most elements of a vector of a host. Where teams take them, each array begins at a multiple of so many.
 inline constexpr int most_vector_elements = 16, most_vector_bytes = 64;
+
+/// Whether teams have the functions of columns (column_tiles.hpp) and squares (square_gradients.hpp), and parts of a
+/// step are functions with registers of their own.
+KOKKOS_FUNCTION constexpr bool has_many_weights(step_shape shape) {
+  return shape == step_shape::many_weights || has_large_tiles(shape);
+}
 
 /// A part of an image's scratch memory, in elements: multiples of 4.
 struct kept_range {
@@ -184,18 +194,19 @@ struct step_table {
   optimizer which_optimizer = optimizer::sgd;
   bool mean_of_batch = true;  ///< false: gradients are sums over the batch
   int classes = 0;
-  int pixels = 0;             ///< of an image, all channels
-  int copies = 0;             ///< copies of parameters in a team's scratch memory
-  int gradients = 0;          ///< gradients of filters and their biases, which a team sums
-  int factors = 0;            ///< of an image
-  int image_elements = 0;     ///< of an image's scratch memory, a multiple of 4
-  int images_at_once = 1;     ///< how many images a team has in its scratch memory
-  int bytes_ahead = 0;        ///< room for the pixels of the next images; without room they are loaded when needed
-  int groups = 1;             ///< how many groups the images of a step make; follows from the batch alone
-  int images_of_a_group = 1;  ///< of a whole batch
-  int larger_groups = 0;      ///< the first ones of a whole batch, which have one image more
-  int update_tiles = 0;       ///< step_places::update_tiles
-  int update_slices = 1;      ///< the slices of each
+  int pixels = 0;               ///< of an image, all channels
+  int copies = 0;               ///< copies of parameters in a team's scratch memory
+  int gradients = 0;            ///< gradients of filters and their biases, which a team sums
+  int factors = 0;              ///< of an image
+  int image_elements = 0;       ///< of an image's scratch memory, a multiple of 4
+  int images_at_once = 1;       ///< how many images a team has in its scratch memory
+  int bytes_ahead = 0;          ///< room for the pixels of the next images; without room they are loaded when needed
+  int groups = 1;               ///< how many groups the images of a step make; follows from the batch alone
+  int images_of_a_group = 1;    ///< of a whole batch
+  int larger_groups = 0;        ///< the first ones of a whole batch, which have one image more
+  int update_tiles = 0;         ///< step_places::update_tiles
+  int update_slices = 1;        ///< the slices of each
+  bool has_wide_tiles = false;  ///< whether tiles of dense layers are wide (update_tiles.hpp)
   step_shape shape = step_shape::few_images;
   /// Of the shape `windows`: [maps][1][halves of windows], filled up so that neighbouring lanes have the same map; and
   /// the places among an image's elements of partial sums and of the gradients of scores.
@@ -251,6 +262,8 @@ struct step_request {
   /// Teams with at least so many images at once have many, if the weights make more than so many tiles.
   int many_images = INT_MAX;
   std::size_t most_narrow_tiles = 0;
+  /// Whether teams have the functions of the shape `many_weights`.
+  bool takes_many_weights = false;
   /// Most images that go through dense layers together, if a group takes several rounds.
   int most_stage_images = 64;
   /// Groups of fewer images do not: the products of dense layers would have few rows.
@@ -261,8 +274,11 @@ struct step_request {
   bool wants_edges = true;
 };
 
+/// The least bytes of the table and the partial sums.
+std::size_t least_fixed_bytes(std::int64_t element_bytes);
+
 /// The bytes of scratch memory that changing the weights takes: the table and partial sums.
-std::size_t scratch_bytes_of_update(std::int64_t element_bytes);
+std::size_t scratch_bytes_of_update(const step_table& table);
 
 /// The grids of a layer, from its extents.
 void set_grids(step_layer& it);
