@@ -129,11 +129,12 @@ layer read_layer(const object& in) {
     return softmax{};
   }
   in.allow({"type", "window", "stride", "padding", "rounding"});
+  const pooling_kind which = kind == "max_pool" ? pooling_kind::maximum : pooling_kind::average;
   const extent2 window = in.pair("window");
+  const extent2 stride = in.pair_or("stride", window), padding = in.pair_or("padding", none);
   constexpr std::array roundings{"down", "up"};
-  return pooling{kind == "max_pool" ? pooling_kind::maximum : pooling_kind::average, window,
-                 in.pair_or("stride", window), in.pair_or("padding", none),
-                 in.has("rounding") ? static_cast<rounding>(in.choice("rounding", roundings)) : rounding::down};
+  const rounding round = in.has("rounding") ? static_cast<rounding>(in.choice("rounding", roundings)) : rounding::down;
+  return pooling{which, window, stride, padding, round};
 }
 
 description read_description(const json& document, std::string_view name) {
