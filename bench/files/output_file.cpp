@@ -11,7 +11,9 @@
 #include <chrono>
 #include <cstdio>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -48,9 +50,13 @@ file_descriptor open_stream(const std::string& path) {
 }
 
 /// Absent if there is no file.
-std::optional<file_identity> identify_content(const std::string& path) {
+std::optional<content_identity> identify_content(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 ? identify_output(path) : std::nullopt;
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const std::optional<file_identity> file = identify_output(path);
+  std::error_code none;
+  if (!file) return std::nullopt;
+  return content_identity{*file, status.st_size, std::filesystem::last_write_time(path, none)};
 }
 
 bool write_parts(int file, std::span<const std::string_view> parts) {

@@ -5,6 +5,8 @@
 #include <prumo/files/file_identity.hpp>
 #include <prumo/files/file_lock.hpp>
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +14,16 @@
 #include <vector>
 
 namespace prumo::bench {
+
+/// Which file has a name, and that nobody has written to it since. Some file systems give a new file the inode of one
+/// that was just removed, so an inode alone does not tell.
+struct content_identity {
+  file_identity file;
+  std::int64_t bytes = 0;
+  std::filesystem::file_time_type written;
+
+  bool operator==(const content_identity&) const = default;
+};
 
 /// A file that a command writes, from the moment at which it is found fit until the command ends. No other prumo writes
 /// to it meanwhile.
@@ -61,7 +73,8 @@ class output_file {
   bool had_content_ = false;
   std::vector<std::string> losses_;
   // What write() has to know of the regular file. To its caller nothing changes but the file.
-  mutable std::optional<file_identity> known_;  ///< what it was when it was opened or last written; absent: not there
+  mutable std::optional<content_identity>
+      known_;  ///< what it was when it was opened or last written; absent: not there
   mutable file_lock lock_;
 };
 

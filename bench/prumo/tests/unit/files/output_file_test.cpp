@@ -182,6 +182,29 @@ TEST_F(output_file_test, a_pipe_is_written_and_one_without_a_reader_does_not_han
   EXPECT_THAT(message_of([&] { output_file(path_).write("x"); }, file_error::cause::io), HasSubstr("nobody reads"));
 }
 
+TEST_F(output_file_test, comes_back_with_its_folder_unless_somebody_wrote_to_it) {
+  const test::temporary_folder folder;
+  const std::string place = folder.file("place"), away = folder.file("away"), path = place + "/r.json";
+  fs::create_directory(place);
+  const output_file file(path);
+  file.write("first");
+  // Its lock stays away. The file keeps its inode, which a new file may get as well.
+  const auto leave_and_come_back = [&] {
+    fs::rename(place, away);
+    fs::create_directory(place);
+    fs::rename(away + "/r.json", path);
+    fs::remove_all(away);
+  };
+  leave_and_come_back();
+  file.write("second");
+  EXPECT_EQ(test::read_file(path), "second");
+  leave_and_come_back();
+  test::write_file(path, "somebody's");
+  EXPECT_THAT(message_of([&] { file.write("third"); }, file_error::cause::io),
+              HasSubstr("r.json: is another file now, which took the name while its folder was away"));
+  EXPECT_EQ(test::read_file(path), "somebody's");
+}
+
 TEST_F(output_file_test, files_are_compared_by_what_they_are) {
   test::write_file(path_, "x");
   fs::create_symlink("r.json", folder_ / "link.json");
