@@ -106,7 +106,7 @@ TEST(training_repeatability, a_restored_state_goes_on_as_if_nothing_had_been) {
       training.restore(kept);
       EXPECT_EQ(training.state(), kept);
       training.advance(repeated_steps - before);
-      EXPECT_EQ(training.state(), expected) << name(of) << ", interrupted after " << before << " repeated_steps";
+      EXPECT_EQ(training.state(), expected) << name(of) << ", interrupted after " << before << " steps";
     }
   }
 }
@@ -140,13 +140,12 @@ TEST(training_repeatability, refuses_states_that_do_not_fit) {
   EXPECT_THAT(message([](auto& it) { it.second_moments = it.weights; }),
               HasSubstr("expected 0 second moments, got 2343"));
   EXPECT_THAT(message([](auto& it) { it.learning_rate = NAN; }), HasSubstr("the learning rate is nan"));
-  EXPECT_THAT(
-      message([](auto& it) { it.progress.step = 4; }),
-      HasSubstr("does not belong to a training of 7 images in batches of 3: its epoch has done 4 repeated_steps, and "
-                "epochs have 3"));
+  EXPECT_THAT(message([](auto& it) { it.progress.step = 4; }),
+              HasSubstr("does not belong to a training of 7 images in batches of 3: its epoch has done 4 steps, and "
+                        "epochs have 3"));
   EXPECT_THAT(message([](auto& it) { it.progress.epoch = -1; }), HasSubstr("its epoch is -1"));
   EXPECT_THAT(message([](auto& it) { it.progress.steps_done = 9; }),
-              HasSubstr("it has done 9 repeated_steps, and step 2 of epoch 0 is number 2"));
+              HasSubstr("it has done 9 steps, and step 2 of epoch 0 is number 2"));
   EXPECT_THAT(message([](auto& it) { it.progress.correct = 8; }), HasSubstr("of which 8 were correct"));
   EXPECT_EQ(training.state(), good);
 }
