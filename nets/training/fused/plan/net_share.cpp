@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "net_share.hpp"
 
+#include "read_layers.hpp"
+
 #include <algorithm>
 
 namespace prumo::nets {

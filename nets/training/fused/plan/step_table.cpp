@@ -2,11 +2,12 @@
 #include "step_table.hpp"
 
 #include "array_places.hpp"
+#include "layer_tiles.hpp"
 #include "net_share.hpp"
+#include "read_layers.hpp"
 #include "step_places.hpp"
 #include "update_tiles.hpp"
 #include "window_plan.hpp"
-#include <prumo/nets/overloaded.hpp>
 
 #include <climits>
 
@@ -23,8 +24,7 @@ class table_maker {
       : request_(request), table_(table), share_(share) {}
 
   std::string run() {
-    if (std::string reason = read_layers(); !reason.empty()) return reason;
-    choose_losses();
+    if (std::string reason = read_layers(request_, table_); !reason.empty()) return reason;
     if (share_ == nullptr) {
       place();
     } else if (std::string reason = place_share(); !reason.empty()) {
@@ -52,95 +52,6 @@ class table_maker {
     share_->team = team;
     take_share(whole, table_, *share_);
     return {};
-  }
-
-  /// The layers without their places.
-  std::string read_layers() {
-    const std::vector<layer>& layers = request_.net.layers;
-    table_ = {};
-    std::size_t count = layers.size();
-    if (count > 0 && std::holds_alternative<softmax>(layers[count - 1])) {
-      --count;
-      if (request_.options.loss == loss::squared) return "does not train a softmax layer with squared errors";
-    }
-    if (count > most_step_layers) {
-      return "takes nets of up to " + std::to_string(most_step_layers) + " layers, and this one has " +
-             std::to_string(count);
-    }
-    if (count == 0 || !std::holds_alternative<dense>(layers[count - 1])) return "needs a dense layer at the end";
-    if (request_.parameter_elements > INT_MAX / 4) return "takes nets of up to 2^29 parameters";
-    std::size_t parameter = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const layer_facts& facts = request_.facts.layers[i];
-      if (std::max(facts.input.size(), facts.output.size()) > largest_array) {
-        return "takes layers of up to " + std::to_string(largest_array) + " numbers an image";
-      }
-      step_layer& to = table_.layer[i];
-      to.is_first = i == 0;
-      to.below = i == 0 ? activation::none : table_.layer[i - 1].activate;
-      set_shapes(facts, to);
-      std::visit(overloaded{[&](const convolution& it) { read(it, step_kind::convolution, to); },
-                            [&](const shared_convolution& it) { read(it, step_kind::shared_convolution, to); },
-                            [&](const pooling& it) { read(it, to); }, [&](const dense& it) { read(it, to); },
-                            [](const softmax&) {}},
-                 layers[i]);
-      set_grids(to);
-      if (!facts.parameters.empty()) to.weights = static_cast<int>(request_.offsets[parameter]);
-      if (facts.parameters.size() > 1) to.bias = static_cast<int>(request_.offsets[parameter + 1]);
-      parameter += facts.parameters.size();
-    }
-    table_.layers = static_cast<int>(count);
-    table_.first_dense = table_.layers;
-    while (table_.first_dense > 0 && table_.layer[table_.first_dense - 1].kind == step_kind::dense)
-      --table_.first_dense;
-    table_.pixels = static_cast<int>(request_.net.input.size());
-    table_.classes = table_.layer[count - 1].out_channels;
-    table_.batch = request_.options.batch;
-    return {};
-  }
-
-  static void set_shapes(const layer_facts& facts, step_layer& to) {
-    to.in_channels = static_cast<int>(facts.input.channels);
-    to.in_height = static_cast<int>(facts.input.height);
-    to.in_width = static_cast<int>(facts.input.width);
-    to.out_channels = static_cast<int>(facts.output.channels);
-    to.out_height = static_cast<int>(facts.output.height);
-    to.out_width = static_cast<int>(facts.output.width);
-  }
-
-  static void set_windows(extent2 filter, extent2 stride, extent2 padding, step_layer& to) {
-    to.filter_height = static_cast<int>(filter.height);
-    to.filter_width = static_cast<int>(filter.width);
-    to.row_stride = static_cast<int>(stride.height);
-    to.column_stride = static_cast<int>(stride.width);
-    to.row_padding = static_cast<int>(padding.height);
-    to.column_padding = static_cast<int>(padding.width);
-    to.taps = prumo::detail::index_divider(to.filter_size());
-    to.tap_columns = prumo::detail::index_divider(to.filter_width);
-    to.owns_windows = filter.height <= stride.height && filter.width <= stride.width;
-    to.window_strides = prumo::detail::index_divider(to.row_stride);
-  }
-
-  template <class Convolution>
-  static void read(const Convolution& it, step_kind kind, step_layer& to) {
-    to.kind = kind;
-    to.activate = it.activate;
-    set_windows(it.filter, it.stride, it.padding, to);
-  }
-  static void read(const pooling& it, step_layer& to) {
-    to.kind = it.kind == pooling_kind::maximum ? step_kind::maximum : step_kind::average;
-    set_windows(it.window, it.stride, it.padding, to);
-  }
-  static void read(const dense& it, step_layer& to) {
-    to.kind = step_kind::dense;
-    to.activate = it.activate;
-  }
-
-  void choose_losses() {
-    table_.which_loss = request_.options.loss;
-    table_.which_optimizer = request_.options.optimizer;
-    table_.mean_of_batch = request_.options.loss != loss::original;
-    if (request_.options.loss != loss::squared) table_.layer[table_.layers - 1].activate = activation::none;
   }
 
   void place_copies() {
@@ -280,27 +191,7 @@ class table_maker {
     table_.images_of_a_stage = is_staged() ? stage_images(of_a_group) : static_cast<int>(of_a_group);
     table_.images_at_once = equal_part(table_.images_of_a_stage, most);
     table_.bytes_ahead = static_cast<int>(bytes_ahead(table_.images_at_once));
-    for (int i = 0; i < table_.layers; ++i) {
-      step_layer& it = table_.layer[i];
-      if (!it.takes_tiles) continue;
-      it.forward = tiles_of(it.out_channels, it.out_height, it.out_width, it.in_channels, it.filter_width);
-      it.backward = tiles_of(it.in_channels, it.in_height, it.in_width, it.out_channels, it.filter_width);
-      it.forward.run = run_of(it.forward, it.x.plane, it.in_channels);
-      it.backward.run = run_of(it.backward, it.dy.plane, it.out_channels);
-      if (it.takes_columns) {
-        const int columns = table_.images_at_once * ((it.in_channels + 1) / 2) * it.in_width;
-        it.backward.part_shift = 0;
-        while (it.backward.part_shift < most_column_shift && columns << (it.backward.part_shift + 1) <= step_threads &&
-               2 << it.backward.part_shift <= it.out_channels) {
-          ++it.backward.part_shift;
-        }
-      }
-      const int across = has_many_weights(table_.shape) ? (it.out_width - 1) / tile_rows + 1 : it.out_width;
-      it.gradient_places = item_grid(1, (it.out_height - 1) / tile_rows + 1, across);
-      if (share_ != nullptr) {
-        share_->layer[i].gradient_tasks = plan_gradient_tasks(it, request_.element_bytes);
-      }
-    }
+    plan_layer_tiles(request_.element_bytes, table_, share_);
     table_.update_tiles = static_cast<int>(make_update_tiles(table_).size());
     table_.update_slices = update_slices();
     place_scratch();
@@ -357,64 +248,13 @@ class table_maker {
     table_.scratch_bytes = static_cast<int>(taken);
   }
 
-  /// Tiles of six or four maps if there are enough for the threads of a team. Otherwise tiles of two. Several lanes
-  /// share a tile while threads are left. Teams with few images do without tiles of six, and share those of two alone.
-  [[nodiscard]] step_tiles tiles_of(int maps, int height, int width, int summed_channels, int side) const {
-    const int groups = (height - 1) / tile_rows + 1;
-    step_tiles result;
-    if (share_ != nullptr) {
-      result.maps = lane_tile_maps;
-      result.grid = item_grid((maps + lane_tile_maps - 1) / lane_tile_maps, groups, width);
-      while (result.part_shift < most_tile_lanes_shift &&
-             result.grid.of_an_image << (result.part_shift + 1) <= step_threads &&
-             2 << result.part_shift <= summed_channels * side) {
-        ++result.part_shift;
-      }
-      return result;
-    }
-    for (const int of_a_tile : {6, 4, 2}) {
-      if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many()))) continue;
-      result.maps = of_a_tile;
-      const int of_maps = (maps - 1) / of_a_tile + 1;
-      result.grid =
-          has_many_weights(table_.shape) ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
-      const std::int64_t tiles = std::int64_t{table_.images_at_once} * result.grid.of_an_image;
-      result.part_shift = 0;
-      while ((has_many() || of_a_tile == 2) && result.part_shift < 2 &&
-             tiles << (result.part_shift + 1) <= step_threads && 2 << result.part_shift <= summed_channels) {
-        ++result.part_shift;
-      }
-      if (tiles << result.part_shift >= (has_many() ? step_threads / 2 : step_threads * 3 / 4)) break;
-    }
-    return result;
-  }
-
-  /// Two lanes that share the channels of a tile read from different banks of a device's memory if half of the banks
-  /// lie between their planes, or at least as many as neighbouring tiles take with their columns.
-  [[nodiscard]] static int run_of(const step_tiles& tiles, int plane, int channels) {
-    constexpr int banks = 32;
-    const int parts = 1 << tiles.part_shift;
-    if (parts != 2) return 1;
-    for (const int run : {1, 2, 4}) {
-      if (run * plane % banks == banks / 2 && channels % (run * parts) == 0) return run;
-    }
-    for (const int run : {1, 2, 3, 4}) {
-      const int apart = run * plane % banks;
-      if (channels % (run * parts) == 0 && apart >= tiles.grid.columns && banks - apart >= tiles.grid.columns)
-        return run;
-    }
-    return 1;
-  }
-
   /// Moments that lie in scratch memory beside the copies.
   [[nodiscard]] std::int64_t moments() const { return share_ == nullptr ? 0 : share_->moments; }
 
-  [[nodiscard]] bool has_many() const { return has_large_tiles(table_.shape); }
   [[nodiscard]] bool is_staged() const { return table_.shape == step_shape::staged; }
 
   /// Of an image of a stage in scratch memory: its loss, whether it is correct, and numbers of images.
   static constexpr std::int64_t bytes_of_stage_image = sizeof(double) + 4 * sizeof(int);
-  static constexpr std::int64_t largest_array = std::int64_t{1} << 24U;
 
   const step_request& request_;
   step_table& table_;
@@ -432,16 +272,6 @@ std::size_t least_fixed_bytes(std::int64_t element_bytes) {
 
 std::size_t scratch_bytes_of_update(const step_table& table) {
   return (sizeof(step_table) + 31) / 32 * 32 + static_cast<std::size_t>(table.partial_bytes);
-}
-
-void set_grids(step_layer& it) {
-  it.x_items = item_grid(it.in_channels, it.in_height, it.in_width);
-  it.y_items = item_grid(it.out_channels, it.out_height, it.out_width);
-  it.y_places = item_grid(1, it.out_height, it.out_width);
-  const int areas_down = (it.in_height + it.row_padding - 1) / it.row_stride + 1;
-  const int areas_across = (it.in_width + it.column_padding - 1) / it.column_stride + 1;
-  it.window_areas = item_grid(it.in_channels, areas_down, areas_across);
-  it.window_rows = item_grid(it.in_channels, it.in_height, areas_across);
 }
 
 std::string make_step_table(const step_request& request, step_table& table) {

@@ -280,9 +280,6 @@ std::size_t least_fixed_bytes(std::int64_t element_bytes);
 /// The bytes of scratch memory that changing the weights takes: the table and partial sums.
 std::size_t scratch_bytes_of_update(const step_table& table);
 
-/// The grids of a layer, from its extents.
-void set_grids(step_layer& it);
-
 /// Fills the table.
 /// \return why the net cannot be trained in scratch memory, in words that follow the name of a way; empty if it can
 std::string make_step_table(const step_request& request, step_table& table);
