@@ -54,9 +54,9 @@ std::optional<content_identity> identify_content(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
   const std::optional<file_identity> file = identify_output(path);
-  std::error_code none;
   if (!file) return std::nullopt;
-  return content_identity{*file, status.st_size, std::filesystem::last_write_time(path, none)};
+  std::error_code ignored;
+  return content_identity{*file, status.st_size, std::filesystem::last_write_time(path, ignored)};
 }
 
 bool write_parts(int file, std::span<const std::string_view> parts) {

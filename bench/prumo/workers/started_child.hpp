@@ -7,7 +7,7 @@
 
 namespace prumo::bench {
 
-/// A child process and our ends of its pipes, which do not block. Who has it closes them and waits for the child.
+/// A child process and our ends of its pipes, which do not block. Its owner closes them and waits for the child.
 struct started_child {
   pid_t id = -1;
   int input = -1;   ///< our end of its standard input
@@ -17,7 +17,8 @@ struct started_child {
 };
 
 /// Starts `command` (the program, searched in PATH, then its arguments). On Linux the child ends with this program.
-/// \param own_process_group the child is in a process group of its own, away from Ctrl-C on the terminal
+/// \param own_process_group gives the child a process group of its own, so that Ctrl-C on the terminal does not reach
+/// it
 /// \throws process_error that names the program and the system's reason.
 [[nodiscard]] started_child start_child(std::vector<std::string> command, bool own_process_group);
 

@@ -15,8 +15,9 @@
 
 namespace prumo::bench {
 
-/// Which file has a name, and that nobody has written to it since. Some file systems give a new file the inode of one
-/// that was just removed, so an inode alone does not tell.
+/// A file with the content that it had at some time. Two of them differ if another file has taken the name, or somebody
+/// has written to the file. Some file systems give a new file the inode of one that was just removed, so the inode
+/// alone does not tell.
 struct content_identity {
   file_identity file;
   std::int64_t bytes = 0;
@@ -73,8 +74,8 @@ class output_file {
   bool had_content_ = false;
   std::vector<std::string> losses_;
   // What write() has to know of the regular file. To its caller nothing changes but the file.
-  mutable std::optional<content_identity>
-      known_;  ///< what it was when it was opened or last written; absent: not there
+  /// What the file was when it was opened or last written; absent: it was not there.
+  mutable std::optional<content_identity> known_;
   mutable file_lock lock_;
 };
 

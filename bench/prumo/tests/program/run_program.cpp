@@ -107,7 +107,7 @@ worker_launch fake_worker(const std::vector<std::string>& options) {
 
 void expect_refusal(const program_result& result, int code, const std::string& message) {
   EXPECT_EQ(result.code, code) << result.err;
-  EXPECT_THAT(result.err, AnyOf(StartsWith("prumo: "), HasSubstr("\nprumo: ")));  // below lines of progress
+  EXPECT_THAT(result.err, AnyOf(StartsWith("prumo: "), HasSubstr("\nprumo: ")));  // progress may come first
   EXPECT_THAT(result.err, HasSubstr(message));
 }
 

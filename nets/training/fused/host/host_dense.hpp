@@ -12,8 +12,8 @@
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The sums of products of x with neighbouring rows of weights. The last vector of a row goes back to the ones before
-/// it, whose lanes are zeros there.
+/// The sums of products of x with neighbouring rows of weights. The last vector of a row begins
+/// within the one before it, and its lanes that were already added are set to zero.
 template <int Rows, class C>
 [[gnu::always_inline]] inline void multiply_rows(const C* weights, const C* x, int inputs, C* to) {
   using vector = simd<C>;

@@ -16,12 +16,11 @@ step_tiles tiles_of(const step_table& table, int maps, int height, int width, in
     if (of_a_tile > 2 && (maps % of_a_tile != 0 || (of_a_tile == 6 && !has_many))) continue;
     result.maps = of_a_tile;
     const int of_maps = (maps - 1) / of_a_tile + 1;
-    result.grid =
-        has_many_weights(table.shape) ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
+    result.grid = has_many_weights(table.shape) ? item_grid(groups, of_maps, width) : item_grid(of_maps, groups, width);
     const std::int64_t tiles = std::int64_t{table.images_at_once} * result.grid.of_an_image;
     result.part_shift = 0;
-    while ((has_many || of_a_tile == 2) && result.part_shift < 2 &&
-           tiles << (result.part_shift + 1) <= step_threads && 2 << result.part_shift <= summed_channels) {
+    while ((has_many || of_a_tile == 2) && result.part_shift < 2 && tiles << (result.part_shift + 1) <= step_threads &&
+           2 << result.part_shift <= summed_channels) {
       ++result.part_shift;
     }
     if (tiles << result.part_shift >= (has_many ? step_threads / 2 : step_threads * 3 / 4)) break;
@@ -53,8 +52,7 @@ int run_of(const step_tiles& tiles, int plane, int channels) {
   }
   for (const int run : {1, 2, 3, 4}) {
     const int apart = run * plane % banks;
-    if (channels % (run * parts) == 0 && apart >= tiles.grid.columns && banks - apart >= tiles.grid.columns)
-      return run;
+    if (channels % (run * parts) == 0 && apart >= tiles.grid.columns && banks - apart >= tiles.grid.columns) return run;
   }
   return 1;
 }

@@ -108,8 +108,7 @@ std::string read_layers(const step_request& request, step_table& table) {
   }
   table.layers = static_cast<int>(count);
   table.first_dense = table.layers;
-  while (table.first_dense > 0 && table.layer[table.first_dense - 1].kind == step_kind::dense)
-    --table.first_dense;
+  while (table.first_dense > 0 && table.layer[table.first_dense - 1].kind == step_kind::dense) --table.first_dense;
   table.pixels = static_cast<int>(request.net.input.size());
   table.classes = table.layer[count - 1].out_channels;
   table.batch = request.options.batch;

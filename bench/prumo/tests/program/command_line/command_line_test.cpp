@@ -17,7 +17,7 @@ std::vector<std::string> bench(const std::vector<std::string>& words, const std:
   return joined(joined({"bench"}, words), fake_worker_words(worker));
 }
 
-/// Before anything was written.
+/// Expects a refusal before anything was written to standard output.
 void expect_refusal_at_once(const std::vector<std::string>& words, int code, const std::string& message) {
   const program_result result = run_prumo(words);
   expect_refusal(result, code, message);
