@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stands in for the program ``prumo-worker-onednn`` where prumo was built without oneDNN: it tells how to get it."""
 
-import os
-
 from prumo_peers.common import program
 
 
 def install_command():
-    if os.path.exists(program.ROOT_MARK):
-        return "echo libdnnl-dev >> scripts/packages, then ./dev bench again, which makes a new root"
     return "sudo apt-get install libdnnl-dev (or oneDNN 3 in CMAKE_PREFIX_PATH), then configure and build prumo again"
 
 
