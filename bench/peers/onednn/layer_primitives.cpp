@@ -2,9 +2,9 @@
 #include "layer_primitives.hpp"
 
 #include "layer_operations.hpp"
+#include "primitive_arrays.hpp"
 #include "primitives.hpp"
 
-#include <unordered_map>
 #include <utility>
 
 namespace prumo::peers {
@@ -13,9 +13,8 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
-using arguments = std::unordered_map<int, memory>;
 
-constexpr std::string_view reordered = "reordered", plain = "plain", usual = "onednn";
+constexpr std::string_view reordered = "reordered", usual = "onednn";
 
 dnnl::primitive_attr with_activation(std::int64_t which) {
   dnnl::primitive_attr attributes;
@@ -73,7 +72,7 @@ class layer_chain {
     return is_plain_ ? if_plain : memory::format_tag::any;
   }
 
-  void append(const dnnl::primitive& made, arguments given) { steps_.emplace_back(made, std::move(given)); }
+  void append(const dnnl::primitive& made, primitive_arrays given) { steps_.emplace_back(made, std::move(given)); }
 
   /// The caller's array as a primitive wants it: itself, or a copy that each call makes.
   memory in_layout(const memory& given, const memory::desc& wanted) {
@@ -102,7 +101,7 @@ class layer_chain {
   /// Appends the sums of a layer.
   template <class Description>
   memory append_sums(const Description& made, bool is_last) {
-    arguments given{{DNNL_ARG_SRC, in_layout(input_, made.src_desc())},
+    primitive_arrays given{{DNNL_ARG_SRC, in_layout(input_, made.src_desc())},
                     {DNNL_ARG_WEIGHTS, in_layout(weights_, made.weights_desc())}};
     if (has_bias_) given.emplace(DNNL_ARG_BIAS, bias_);
     const memory result = result_for(made.dst_desc(), is_last);
@@ -167,14 +166,14 @@ class layer_chain {
   layer_extents it_;
   bool has_bias_;
   memory input_, weights_, bias_, output_;
-  std::vector<std::pair<dnnl::primitive, arguments>> steps_;
+  std::vector<std::pair<dnnl::primitive, primitive_arrays>> steps_;
 };
 
 }  // namespace
 
 std::vector<std::string> layer_ways(const operation& what) {
   if (what.shape == operation_shape::pooling) return {std::string(usual)};
-  return {std::string(reordered), std::string(plain)};
+  return {std::string(reordered), std::string(plain_way)};
 }
 
 void require_layer_primitive(const dnnl::engine& engine, const operation& what, dtype type, const call& extents) {
@@ -185,7 +184,7 @@ std::vector<std::function<void()>> bind_layer(const dnnl::engine& engine, const 
                                               const operation& what, const std::string& way, dtype type,
                                               std::span<const call> calls) {
   std::vector<std::function<void()>> functions;
-  const auto chain = std::make_shared<layer_chain>(engine, what, way == plain, type, calls.front().layer);
+  const auto chain = std::make_shared<layer_chain>(engine, what, way == plain_way, type, calls.front().layer);
   for (const call& made : calls) {
     functions.emplace_back([chain, stream, made] { chain->run(stream, made); });
   }

@@ -2,11 +2,11 @@
 #include "net_primitives.hpp"
 
 #include "onednn_refusal.hpp"
+#include "primitive_arrays.hpp"
 
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -16,11 +16,10 @@ namespace {
 using dnnl::algorithm;
 using dnnl::memory;
 using dnnl::prop_kind;
-using arguments = std::unordered_map<int, memory>;
 
 constexpr auto f32 = memory::data_type::f32;
 constexpr auto any = memory::format_tag::any;
-constexpr std::string_view own_layouts = "own_layouts", plain = "plain";
+constexpr std::string_view own_layouts = "own_layouts";
 
 memory::desc plain_images(memory::dim images, const nets::image_shape& of) {
   return {{images, of.channels, of.height, of.width}, f32, memory::format_tag::nchw};
@@ -55,7 +54,7 @@ dnnl::primitive_attr with(nets::activation which) {
 
 /// Primitives that are executed one after the other: those of a layer.
 struct executed_step {
-  std::vector<std::pair<dnnl::primitive, arguments>> calls;
+  std::vector<std::pair<dnnl::primitive, primitive_arrays>> calls;
 };
 
 /// The steps of a net for one number of images.
@@ -92,7 +91,7 @@ class net_chain {
   }
 
  private:
-  void append(const dnnl::primitive& made, arguments given) {
+  void append(const dnnl::primitive& made, primitive_arrays given) {
     steps_.back().calls.emplace_back(made, std::move(given));
   }
 
@@ -132,7 +131,7 @@ class net_chain {
   template <class Description>
   void append_sum(const Description& made, const memory::desc& weights, const std::optional<memory::desc>& bias) {
     const memory source = in_layout(made.src_desc());
-    arguments given{{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, parameter(0, weights, made.weights_desc())}};
+    primitive_arrays given{{DNNL_ARG_SRC, source}, {DNNL_ARG_WEIGHTS, parameter(0, weights, made.weights_desc())}};
     if (bias) given.emplace(DNNL_ARG_BIAS, parameter(1, *bias, *bias));
     at_ = memory(made.dst_desc(), engine_);
     given.emplace(DNNL_ARG_DST, at_);
@@ -265,11 +264,11 @@ class net_primitives final : public net_program {
 
 }  // namespace
 
-std::vector<std::string> net_ways() { return {std::string(own_layouts), std::string(plain)}; }
+std::vector<std::string> net_ways() { return {std::string(own_layouts), std::string(plain_way)}; }
 
 std::unique_ptr<net_program> make_net_primitives(const dnnl::engine& engine, const dnnl::stream& stream,
                                                  const net_choice& choice, const std::string& way) {
-  return std::make_unique<net_primitives>(engine, stream, choice, way == plain);
+  return std::make_unique<net_primitives>(engine, stream, choice, way == plain_way);
 }
 
 }  // namespace prumo::peers
