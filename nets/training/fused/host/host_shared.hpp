@@ -87,8 +87,8 @@ struct adjacent_windows {
 
   /// For some rows of windows, the products of one vector of pixels with their taps, summed over the rows of a window.
   template <class C>
-  static void multiply_rows(const step_layer& it, const C* weights, const C* x, int x_apart, int rows, C* to,
-                            int to_apart) {
+  static void multiply_window_rows(const step_layer& it, const C* weights, const C* x, int x_apart, int rows, C* to,
+                                   int to_apart) {
     using vector = simd<C>;
     if (it.filter_height == 4) {
       vector taps[4];
@@ -161,7 +161,7 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
       // What a vector has behind the end of a row is written again by the first vector of the next row.
       const int of_window = it.filter_height * it.x.pitch;
       for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
-        windows::multiply_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
+        windows::multiply_window_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
       }
       windows::add_neighbours(products, it.filter_width, rows * it.out_width, bias, sums);
       C* const y = memory + it.y.begin + channel * it.y.plane + first * it.y.pitch;

@@ -65,14 +65,14 @@ struct step_rule {
 
   /// The new weight. `place` is the parameter's place in the arrays of moments.
   PRUMO_STEP_FUNCTION C operator()(C weight, C gradient, C* first, C* second, std::int64_t place) const {
-    if (which == optimizer::sgd) return prumo::fma(-rate, gradient, weight);
-    return with_moments(weight, gradient, first[place], which == optimizer::adam ? second[place] : C(0), first, second,
-                        place);
+    return with_moments(weight, gradient, which == optimizer::sgd ? C(0) : first[place],
+                        which == optimizer::adam ? second[place] : C(0), first, second, place);
   }
 
-  /// The same where the moments of `place` have been loaded, of an optimizer that has any.
+  /// The same where the moments of `place` have been loaded, as many as the optimizer has.
   PRUMO_STEP_FUNCTION C with_moments(C weight, C gradient, C first_moment, C second_moment, C* first, C* second,
                                      std::int64_t place) const {
+    if (which == optimizer::sgd) return prumo::fma(-rate, gradient, weight);
     if (which == optimizer::momentum) {
       const C velocity = prumo::fma(momentum, first_moment, gradient);
       first[place] = velocity;
