@@ -18,6 +18,22 @@ struct pending_change {
   C scale = 0, weight = 0, first = 0, second = 0;  ///< weight and moments have been loaded
 };
 
+/// Adds the losses and correct answers of all groups to the counters.
+template <class Team, class C>
+PRUMO_STEP_FUNCTION void add_losses_of_groups(const Team& team, const step_data<C>& data, int groups) {
+  double sums[2] = {0, 0};
+  for (int group = team.lane(); group < groups; group += Team::lanes) {
+    sums[0] += data.sums[2 * group];
+    sums[1] += data.sums[2 * group + 1];
+  }
+  sums[0] = sum_of_lanes(team, sums[0]);
+  sums[1] = sum_of_lanes(team, sums[1]);
+  if (team.lane() == 0) {
+    data.counters->sums[0] += sums[0];
+    data.counters->sums[1] += sums[1];
+  }
+}
+
 template <class Team, class C>
 class step_update {
  public:
@@ -26,7 +42,9 @@ class step_update {
 
   /// All tiles that a team of the league has.
   PRUMO_STEP_FUNCTION void run(step_league league) const {
-    if constexpr (has_many_images<Team>) {
+    if constexpr (Team::takes_vectors) {
+      change_tiles(team_, data_, scratch_, rule_, images_, league);
+    } else if constexpr (has_many_images<Team>) {
       run_in_parts(league);
     } else {
       run_tiles<Team::shape == step_shape::many_weights>(league);
@@ -164,22 +182,7 @@ class step_update {
       sum_dense_factors(team_, scratch_.table().layer[tile.layer], data_.factors, scratch_.table().factors, images_,
                         tile, slice, slices, sums);
     } else if (slice == 0) {
-      add_losses();
-    }
-  }
-
-  /// Adds the losses and correct answers of all groups to the counters.
-  PRUMO_STEP_FUNCTION void add_losses() const {
-    double sums[2] = {0, 0};
-    for (int group = team_.lane(); group < scratch_.table().groups; group += Team::lanes) {
-      sums[0] += data_.sums[2 * group];
-      sums[1] += data_.sums[2 * group + 1];
-    }
-    sums[0] = sum_of_lanes(team_, sums[0]);
-    sums[1] = sum_of_lanes(team_, sums[1]);
-    if (team_.lane() == 0) {
-      data_.counters->sums[0] += sums[0];
-      data_.counters->sums[1] += sums[1];
+      add_losses_of_groups(team_, data_, scratch_.table().groups);
     }
   }
 
@@ -247,10 +250,8 @@ class step_update {
 #endif
     for (int slice = 0; slice < slices; ++slice) gradient += sums[slice * apart];
     gradient *= it.scale;
-    data_.weights[it.parameter] = rule_.which == optimizer::sgd
-                                      ? prumo::fma(-rule_.rate, gradient, it.weight)
-                                      : rule_.with_moments(it.weight, gradient, it.first, it.second,
-                                                           data_.first_moments, data_.second_moments, it.parameter);
+    data_.weights[it.parameter] = rule_.with_moments(it.weight, gradient, it.first, it.second, data_.first_moments,
+                                                     data_.second_moments, it.parameter);
   }
 
   const Team& team_;

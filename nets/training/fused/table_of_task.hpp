@@ -9,6 +9,7 @@
 #include "step_launches.hpp"
 #include "step_way.hpp"
 #include <prumo/detail/device/team_cluster.hpp>
+#include <prumo/detail/host/meeting_threads.hpp>
 #include <prumo/detail/launch.hpp>
 
 #include <climits>
@@ -50,9 +51,10 @@ std::int64_t scratch_bytes_of([[maybe_unused]] const Exec& instance) {
   }
 }
 
-/// Blocks that can meet on a device: one for each multiprocessor.
+/// Teams that can meet: on a device one for each multiprocessor, on a host its threads. 0: none can.
 template <class Exec>
 int meeting_teams([[maybe_unused]] const Exec& instance) {
+  if constexpr (is_host_space<Exec>) return prumo::detail::most_meeting_threads(instance);
 #if defined(KOKKOS_ENABLE_CUDA)
   if constexpr (is_cuda_space<Exec>) {
     int multiprocessors = 1, cooperative = 0;

@@ -9,6 +9,7 @@
 #include "step_way.hpp"
 #include "table_of_task.hpp"
 #include <prumo/detail/host/host_work.hpp>
+#include <prumo/detail/host/meeting_threads.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/detail/team_kernel.hpp>
 
@@ -25,19 +26,23 @@
 namespace prumo::nets {
 namespace {
 
-/// What the threads of a host do in one part of a step: each a share of the groups or tiles.
+/// What the threads of a host do in a launch: each has a share of the groups or tiles.
 template <class C>
 struct host_step_kernel {
   const step_data<C>* data;
   step_part part;
-  int threads;
+  int threads;  ///< of a launch of blocks
   unsigned char* scratch;
   std::size_t scratch_bytes;
 
   std::int64_t blocks() const { return threads; }
-  void operator()(std::int64_t thread) const {
-    run_host_steps(*data, part, {static_cast<int>(thread), threads},
-                   scratch + static_cast<std::size_t>(thread) * scratch_bytes);
+  void operator()(std::int64_t thread) const { run(static_cast<int>(thread), threads); }
+
+  void run(int thread, int of) const {
+    run_host_steps(*data, part, {thread, of}, scratch + static_cast<std::size_t>(thread) * scratch_bytes);
+  }
+  static void run_meeting(const void* kernel, int thread, int of) {
+    static_cast<const host_step_kernel*>(kernel)->run(thread, of);
   }
 };
 
@@ -56,12 +61,14 @@ class table_way final : public step_way<Exec> {
     order_ = memory(instance, "order", static_cast<std::size_t>(task.images) * sizeof(std::int32_t));
     partials_ =
         memory(instance, "partials",
-               static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C));
+               static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.gradients) * sizeof(C) +
+                   (on_host ? host_scratch_slack : 0));
     factors_ =
         memory(instance, "factors",
                images * static_cast<std::size_t>(table_.factors) * sizeof(C) + (on_host ? host_scratch_slack : 0));
-    // Tiles read what lies between an image's factors, too, though nothing comes of it.
+    // Tiles read what lies between an image's factors and behind the partial sums, too, though nothing comes of it.
     Kokkos::deep_copy(instance, factors_, std::byte{0});
+    if (on_host) Kokkos::deep_copy(instance, partials_, std::byte{0});
     kept_ = memory(instance, "kept",
                    static_cast<std::size_t>(table_.groups) * static_cast<std::size_t>(table_.images_of_a_stage) *
                        static_cast<std::size_t>(table_.kept) * sizeof(C));
@@ -125,7 +132,9 @@ class table_way final : public step_way<Exec> {
   /// A launch of many steps takes a tenth of a second, roughly, so that a program can stop between launches.
   std::int64_t steps_of_a_launch() const {
     if (!whole_) return LLONG_MAX;
-    const double images = static_cast<double>((table_.batch - 1) / table_.groups + 1);
+    // Those that one team has.
+    const std::int64_t teams = is_host_space<Exec> ? std::min(threads_, table_.groups) : table_.groups;
+    const double images = static_cast<double>((table_.batch - 1) / teams + 1);
     constexpr double seconds_of_a_step = 3e-6, seconds_of_a_flop = 2e-11;
     const double step = seconds_of_a_step + seconds_of_a_flop * images * static_cast<double>(task_.plan.facts().flops);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.1 / step));
@@ -184,8 +193,10 @@ class table_way final : public step_way<Exec> {
 
   void enqueue_whole(const Exec& instance, const step_data<C>& data) const {
     if constexpr (is_host_space<Exec>) {
-      const prumo::detail::announced_kernel announced(instance, "prumo::nets::training::steps");
-      run_host_steps(data, step_part::all, {0, 1}, host_scratch());
+      const host_step_kernel<C> kernel{&data, step_part::all, threads_, host_scratch(), scratch_bytes_};
+      const int threads = prumo::detail::threads_for_blocks(instance, work_of(table_.batch), table_.groups);
+      prumo::detail::launch_meeting_threads(instance, "prumo::nets::training::steps", threads,
+                                            {&host_step_kernel<C>::run_meeting, &kernel});
     } else if (!of_teams_.shares.empty()) {
       launch_share_steps(instance, data, static_cast<int>(of_teams_.shares.size()), scratch_bytes_);
     } else {
@@ -205,17 +216,21 @@ class table_way final : public step_way<Exec> {
     const int pieces = is_update ? (table_.update_tiles * slices - 1) / stretches + 1 : table_.groups;
     if constexpr (is_host_space<Exec>) {
       const std::string& label = is_update ? update_label() : images_label();
-      // Of the flops of a forward pass a step has three times as many, and the weights change once.
       const double images = static_cast<double>(data.images_of_step(data.first_step, table_.batch));
-      const double work = is_update ? static_cast<double>(task_.plan.weights_elements()) * images * 0.1
-                                    : static_cast<double>(task_.plan.facts().flops) * images * 0.15;
+      const double of_update = static_cast<double>(task_.plan.weights_elements()) * images * 0.1;
       prumo::detail::launch_blocks(
           instance, label, host_step_kernel<C>{&data, part, std::min(threads_, pieces), host_scratch(), scratch_bytes_},
-          prumo::detail::host_work{work});
+          is_update ? prumo::detail::host_work{of_update}
+                    : work_of(data.images_of_step(data.first_step, table_.batch)));
     } else {
       launch_steps(instance, data,
                    {part, pieces, is_update ? scratch_bytes_of_update(table_) : scratch_bytes_, table_.shape, nullptr});
     }
+  }
+
+  /// Of images forward and backward. Of the flops of a forward pass these have three times as many.
+  prumo::detail::host_work work_of(std::int64_t images) const {
+    return prumo::detail::host_work::repeated(images, static_cast<double>(task_.plan.facts().flops) * 0.15);
   }
 
   unsigned char* host_scratch() const {

@@ -2,10 +2,10 @@
 #pragma once
 
 /// \file
-/// Dense layers on a thread of a host with vectors, the gradients of their weights, and new parameters.
+/// Dense layers on a thread of a host with vectors.
 
-#include "fused/step_loop.hpp"
 #include "host_layers.hpp"
+#include "host_update.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// The sums of products of x with neighbouring rows of weights. The last vector of a row begins
 /// within the one before it, and its lanes that were already added are set to zero.
 template <int Rows, class C>
-[[gnu::always_inline]] inline void multiply_rows(const C* weights, const C* x, int inputs, C* to) {
+[[gnu::always_inline]] inline void multiply_weight_rows(const C* weights, const C* x, int inputs, C* to) {
   using vector = simd<C>;
   vector sum[Rows];
   PRUMO_UNROLL
@@ -53,9 +53,9 @@ void multiply_dense(const host_step_team&, const step_layer& it, const step_imag
     C* const y = images.image(image) + it.y.begin;
     int output = 0;
     const auto row = [&] { return weights + static_cast<std::int64_t>(output) * inputs; };
-    for (; output + 8 <= outputs; output += 8) multiply_rows<8>(row(), x, inputs, y + output);
-    for (; output + 2 <= outputs; output += 2) multiply_rows<2>(row(), x, inputs, y + output);
-    if (output < outputs) multiply_rows<1>(row(), x, inputs, y + output);
+    for (; output + 8 <= outputs; output += 8) multiply_weight_rows<8>(row(), x, inputs, y + output);
+    for (; output + 2 <= outputs; output += 2) multiply_weight_rows<2>(row(), x, inputs, y + output);
+    if (output < outputs) multiply_weight_rows<1>(row(), x, inputs, y + output);
     if (bias != nullptr) {
       for (int i = 0; i < outputs; ++i) y[i] += bias[i];
     }
@@ -128,109 +128,21 @@ void dense_backward(const host_step_team&, const step_layer& it, const step_imag
   }
 }
 
-/// New weights by gradients factor * x[i]. A loop for each rule is a loop of vectors.
-template <optimizer Which, class C>
-[[gnu::always_inline]] inline void change_row_by(step_rule<C> rule, C* weights, const C* x, C factor, C* first,
-                                                 C* second, int count) {
-  rule.which = Which;
-  PRUMO_INDEPENDENT_ITERATIONS
-  for (int i = 0; i < count; ++i) weights[i] = rule(weights[i], factor * x[i], first, second, i);
-}
-template <class C>
-void change_row(const step_rule<C>& rule, C* weights, const C* x, C factor, C* first, C* second, int count) {
-  switch (rule.which) {
-    case optimizer::sgd: change_row_by<optimizer::sgd>(rule, weights, x, factor, first, second, count); break;
-    case optimizer::momentum: change_row_by<optimizer::momentum>(rule, weights, x, factor, first, second, count); break;
-    case optimizer::adam: change_row_by<optimizer::adam>(rule, weights, x, factor, first, second, count); break;
-  }
-}
-
-/// Changes the parameters of all filters, and sets their gradients back to 0. Those of a layer lie in the order of its
-/// gradients.
-template <class C>
-void change_filters(const host_step_team&, const step_data<C>& data, const step_scratch<C>& scratch,
-                    const step_rule<C>& rule) {
-  const step_table& table = scratch.table();
-  C *const gradients = scratch.gradients(), *const copies = scratch.copies();
-  const auto change = [&](int parameter, const C* from, double scale, int count) {
-    change_row(rule, data.weights + parameter, from, static_cast<C>(scale),
-               rule.which == optimizer::sgd ? nullptr : data.first_moments + parameter,
-               rule.which == optimizer::adam ? data.second_moments + parameter : nullptr, count);
-  };
-  for (int which = 0; which < table.layers; ++which) {
-    const step_layer& it = table.layer[which];
-    if (!it.has_filter()) continue;
-    change(it.weights, gradients + it.gradient, it.weight_scale, it.weight_count());
-    if (it.bias >= 0) change(it.bias, gradients + it.gradient + it.weight_count(), it.bias_scale, it.bias_count());
-  }
-  std::fill_n(gradients, table.gradients, C(0));
-  for (int i = 0; i < table.gradients; ++i) {
-    const filter_parameter& to = data.filter_parameters[i];
-    copies[to.copy] = data.weights[to.parameter];
-    if (to.turned >= 0) copies[to.turned] = data.weights[to.parameter];
-  }
-}
-
 template <class C>
 void change_dense(const host_step_team&, const step_layer& it, C* image, const C*, const step_data<C>& data,
                   const step_rule<C>& rule, C*) {
   const int inputs = it.in_size();
   const C* const dy = image + it.dy.begin;
-  const bool has_moments = rule.which != optimizer::sgd;
   C* const weights = data.weights + it.weights;
   // The gradient of x takes the place of x, so the weights come after it, from a copy of x.
   C* const x = data.factors + it.x_factor;
   std::copy_n(image + it.x.begin, inputs, x);
   if (!it.is_first) multiply_transposed(it, image, weights);
   for (int output = 0; output < it.out_channels; ++output) {
-    const std::int64_t at = it.weights + static_cast<std::int64_t>(output) * inputs;
-    change_row(rule, data.weights + at, x, dy[output] * static_cast<C>(it.weight_scale),
-               has_moments ? data.first_moments + at : nullptr,
-               rule.which == optimizer::adam ? data.second_moments + at : nullptr, inputs);
+    change_parameters(data, rule, it.weights + std::int64_t{output} * inputs, x,
+                      dy[output] * static_cast<C>(it.weight_scale), inputs);
   }
-  for (int output = 0; output < it.bias_count(); ++output) {
-    const int at = it.bias + output;
-    data.weights[at] =
-        rule(data.weights[at], dy[output] * static_cast<C>(it.bias_scale), data.first_moments, data.second_moments, at);
-  }
-}
-
-/// The sums of a tile of a dense layer over all images of a step.
-template <class C>
-void sum_dense_factors(const host_step_team&, const step_layer& it, const C* factors, int elements, std::int64_t images,
-                       const update_tile& tile, int, int, C* sums) {
-  using vector = simd<C>;
-  const int inputs = it.in_size();
-  const int count = std::min(tile_columns, inputs - tile.first_column);
-  const int outputs = std::min(tile_outputs, it.out_channels - tile.first_output);
-  for (int begin = 0; begin < count; begin += 2 * vector::lanes) {
-    vector sum[tile_outputs][2];
-    for (auto& row : sum) row[0] = row[1] = vector(C(0));
-    for (std::int64_t image = 0; image < images; ++image) {
-      const C* const x = factors + image * elements + it.x_factor + tile.first_column + begin;
-      const C* const dy = factors + image * elements + it.dy_factor + tile.first_output;
-      // What is read behind the inputs belongs to no sum that counts.
-      const vector low = vector::load(x), high = vector::load(x + vector::lanes);
-      PRUMO_UNROLL
-      for (int k = 0; k < tile_outputs; ++k) {
-        const vector slope(dy[k < outputs ? k : 0]);
-        sum[k][0] = prumo::fma(low, slope, sum[k][0]);
-        sum[k][1] = prumo::fma(high, slope, sum[k][1]);
-      }
-    }
-    for (int k = 0; k < tile_outputs; ++k) {
-      sum[k][0].store(sums + k * tile_columns + begin);
-      sum[k][1].store(sums + k * tile_columns + begin + vector::lanes);
-    }
-  }
-  if (tile.first_column + tile_columns <= inputs || it.bias < 0) return;
-  for (int k = 0; k < outputs; ++k) {
-    C sum = 0;
-    for (std::int64_t image = 0; image < images; ++image) {
-      sum += factors[image * elements + it.dy_factor + tile.first_output + k];
-    }
-    sums[k * tile_columns + inputs - tile.first_column] = sum;
-  }
+  if (it.bias >= 0) change_parameters(data, rule, it.bias, dy, static_cast<C>(it.bias_scale), it.bias_count());
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

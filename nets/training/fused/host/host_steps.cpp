@@ -6,8 +6,18 @@
 #include "host_dense.hpp"
 #include "host_shared.hpp"
 #include "host_windows.hpp"
+#include <prumo/detail/host/meeting_threads.hpp>
 
 namespace prumo::nets {
+
+/// The threads of a launch of whole steps wait for each other.
+struct thread_meeting {
+  bool has_others;
+
+  void operator()() const {
+    if (has_others) prumo::detail::meet_threads();
+  }
+};
 
 template <class C>
 void run_host_steps(const step_data<C>& data, step_part part, step_league league, unsigned char* scratch) {
@@ -16,7 +26,7 @@ void run_host_steps(const step_data<C>& data, step_part part, step_league league
   if (part == step_part::all && data.table->batch == 1) {
     run_steps<true>(body, part, league, no_meeting{});
   } else {
-    run_steps<false>(body, part, league, no_meeting{});
+    run_steps<false>(body, part, league, thread_meeting{league.size > 1});
   }
 }
 
