@@ -106,8 +106,18 @@ class thin_row_products {
   /// Computes the sums, or adds to those that are there. The sums of a column begin `row_of_sums` elements behind those
   /// of the column before.
   static void multiply(const operands& at, std::int64_t columns, bool adds, C* sums) {
-    with_columns<most_columns>(
-        columns, [&]<int Columns>() { adds ? multiply<Columns, true>(at, sums) : multiply<Columns, false>(at, sums); });
+    std::int64_t done = 0;
+    if constexpr (Contiguous) {
+      if (at.length >= vector::lanes) {
+        with_columns<most_columns>(columns, [&]<int Columns>() { done = multiply_whole<Columns>(at, adds, sums); });
+      }
+    }
+    for (std::int64_t i = done; i < at.rows; ++i) {
+      const T* const row = at.a + i * at.row_stride;
+      for (std::int64_t column = 0; column < columns; ++column) {
+        put(product_of(at, columns, row, at.b + column * vector::lanes), adds, sums[column * row_of_sums + i]);
+      }
+    }
   }
 
  private:
@@ -126,56 +136,46 @@ class thin_row_products {
     if constexpr (Columns > 1) with_columns<Columns - 1>(columns, function);
   }
 
-  template <int Columns, bool Adds>
-  static void multiply(const operands& at, C* sums) {
+  static void put(C product, bool adds, C& sum) { sum = adds ? sum + product : product; }
+
+  /// Rows that have a vector or more. Returns how many of them are multiplied side by side.
+  template <int Columns>
+  static std::int64_t multiply_whole(const operands& at, bool adds, C* sums) {
+    const row_end<T> end(at.length);
     std::int64_t i = 0;
-    if constexpr (Contiguous) {
-      if (at.length >= vector::lanes) {
-        const row_end<T> end(at.length);
-        if constexpr (Columns > 1) {
-          constexpr int beside = static_cast<int>(rows_beside(Columns));
-          for (; i < at.rows; i += beside) multiply_side_by_side<beside, Columns, 1, Adds>(at, i, end, sums + i);
-        } else {
-          constexpr int beside = vector::lanes, few = high_rows / 2;
-          const bool fills_up = at.length < in_registers;
-          if (at.length < long_row) {
-            for (; i + beside <= at.rows || (fills_up && i < at.rows); i += beside) {
-              multiply_side_by_side<beside, 1, 1, Adds>(at, i, end, sums + i);
-            }
-          }
-          if (at.length >= longer_row) {
-            for (; i + high_rows <= at.rows; i += high_rows) {
-              multiply_side_by_side<high_rows, 1, 2, Adds>(at, i, end, sums + i);
-            }
-            for (; i + 1 < at.rows; i += few) multiply_side_by_side<few, 1, 4, Adds>(at, i, end, sums + i);
-          }
+    if constexpr (Columns > 1) {
+      constexpr int beside = static_cast<int>(rows_beside(Columns));
+      for (; i < at.rows; i += beside) multiply_side_by_side<beside, Columns, 1>(at, i, end, adds, sums + i);
+    } else {
+      constexpr int beside = vector::lanes, few = high_rows / 2;
+      const bool fills_up = at.length < in_registers;
+      if (at.length < long_row) {
+        for (; i + beside <= at.rows || (fills_up && i < at.rows); i += beside) {
+          multiply_side_by_side<beside, 1, 1>(at, i, end, adds, sums + i);
         }
       }
-    }
-    for (; i < at.rows; ++i) {
-      const T* const row = at.a + i * at.row_stride;
-      for (int column = 0; column < Columns; ++column) {
-        const C product = product_of<Columns>(at, row, at.b + column * vector::lanes);
-        C& sum = sums[column * row_of_sums + i];
-        sum = Adds ? sum + product : product;
+      if (at.length >= longer_row) {
+        for (; i + high_rows <= at.rows; i += high_rows) {
+          multiply_side_by_side<high_rows, 1, 2>(at, i, end, adds, sums + i);
+        }
+        for (; i + 1 < at.rows; i += few) multiply_side_by_side<few, 1, 4>(at, i, end, adds, sums + i);
       }
     }
+    return i;
   }
 
-  /// A row times one of so many columns.
-  template <int Columns>
-  static C product_of(const operands& at, const T* row, const C* x) {
-    if constexpr (Columns == 1) {
+  /// A row times one of so many columns, of which vectors alternate.
+  static C product_of(const operands& at, std::int64_t columns, const T* row, const C* x) {
+    if (columns == 1) {
       return Contiguous && at.length >= vector::lanes ? long_product(row, x, at.length)
                                                       : short_product(row, at.column_stride, x, at.length);
-    } else {
-      C sum = 0;
-      for (std::int64_t j = 0; j < at.length; j += vector::lanes) {
-        const std::int64_t here = std::min<std::int64_t>(at.length - j, vector::lanes);
-        sum += short_product(row + j * (Contiguous ? 1 : at.column_stride), at.column_stride, x + j * Columns, here);
-      }
-      return sum;
     }
+    C sum = 0;
+    for (std::int64_t j = 0; j < at.length; j += vector::lanes) {
+      const std::int64_t here = std::min<std::int64_t>(at.length - j, vector::lanes);
+      sum += short_product(row + j * (Contiguous ? 1 : at.column_stride), at.column_stride, x + j * columns, here);
+    }
+    return sum;
   }
 
   static C long_product(const T* row, const C* x, std::int64_t count) {
@@ -203,8 +203,8 @@ class thin_row_products {
 
   /// A few rows, or those that are left, times a few columns, in steps of a few vectors. Each lane has a partial sum.
   /// `sums` has room for a whole vector behind the last row.
-  template <int Rows, int Columns, int Vectors, bool Adds>
-  static void multiply_side_by_side(const operands& at, std::int64_t first, const row_end<T>& end, C* sums) {
+  template <int Rows, int Columns, int Vectors>
+  static void multiply_side_by_side(const operands& at, std::int64_t first, const row_end<T>& end, bool adds, C* sums) {
     static_assert(Columns == 1 || Vectors == 1);
     constexpr int lanes = vector::lanes;
     constexpr int groups = (Rows * Columns + lanes - 1) / lanes;
@@ -269,10 +269,7 @@ class thin_row_products {
         [&](int group, int) PRUMO_ALWAYS_INLINE { lane_sums(held + group * lanes).store(added + group * lanes); });
     for (int c = 0; c < Columns; ++c) {
       PRUMO_UNROLL
-      for (int i = 0; i < Rows; ++i) {
-        C& sum = sums[c * row_of_sums + i];
-        sum = Adds ? sum + added[c * Rows + i] : added[c * Rows + i];
-      }
+      for (int i = 0; i < Rows; ++i) put(added[c * Rows + i], adds, sums[c * row_of_sums + i]);
     }
   }
 
