@@ -18,8 +18,8 @@
 
 namespace prumo::probe {
 
-/// The elements of a part on a host: a stretch for a core's prefetcher.
-inline constexpr std::int64_t read_stretch = 4096;
+/// The elements of a part on a host: enough to read it in several places at once.
+inline constexpr std::int64_t read_stretch = 8192;
 
 /// The number of parts of n elements on a host.
 inline std::int64_t read_stretches(std::int64_t n) { return (n + read_stretch - 1) / read_stretch; }
@@ -37,8 +37,9 @@ struct read_stretch_kernel {
 
   void operator()(std::int64_t part) const {
     const T* const first = source + part * read_stretch;
-    partial_sums[part] = detail::reduce_lanes(std::min(read_stretch, n - part * read_stretch), T(0),
-                                              detail::add_values{}, detail::neighbours<T>{first});
+    partial_sums[part] =
+        detail::reduce_lanes(std::min(read_stretch, n - part * read_stretch), T(0), detail::add_values{},
+                             detail::loads_from_far<detail::neighbours<T>>{{first}});
   }
 };
 

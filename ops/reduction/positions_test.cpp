@@ -48,7 +48,8 @@ void expect_positions(const std::vector<T>& values, std::int64_t largest, std::i
   }
 }
 
-constexpr std::int64_t lengths[] = {1, 15, 16, 31, 255, 256, 511, 1000, 4096, 4097, 9001, 20000};
+constexpr std::int64_t lengths[] = {1,    15,   16,   31,   255,  256,  511,   512,  513,
+                                    1000, 4096, 4097, 8192, 8193, 9001, 16400, 20000};
 
 TYPED_TEST(positions, the_first_of_equal_ones) {
   for (const std::int64_t n : lengths) {

@@ -34,6 +34,32 @@ constexpr std::int64_t lane_combinations(std::int64_t count, std::int64_t lanes)
   return count % lane_group(lanes) == 0 ? lanes - 1 : lanes;
 }
 
+/// Reads a long run of elements in several places at once: calls read(place, index) for each step of each place. A
+/// processor follows each place by itself, so more of the memory is under way. Returns how many elements these are,
+/// none of a short run.
+///
+/// On an Emerald Rapids, two threads that added up memory took 10 % less time with eight places, and 30 % less if the
+/// numbers had 16 bits. Four places gained less, but also of shorter runs, unless these had 16 bits. 16 places of
+/// 16-bit numbers lost. From the caches, all took the same time.
+template <class Element, class Read>
+[[gnu::always_inline]] inline std::int64_t read_in_streams(std::int64_t count, std::int64_t step, const Read& read) {
+  const auto read_with = [&]<int Streams>(std::integral_constant<int, Streams>) PRUMO_ALWAYS_INLINE {
+    constexpr std::int64_t shortest = 256 * Streams;
+    const std::int64_t length = count / (Streams * step) * step;
+    if (length < shortest) return std::int64_t{0};
+    for (std::int64_t index = 0; index < length; index += step) {
+      PRUMO_UNROLL
+      for (int stream = 0; stream < Streams; ++stream) read(stream, stream * length + index);
+    }
+    return Streams * length;
+  };
+  const std::int64_t done = read_with(std::integral_constant<int, 8>{});
+  if constexpr (sizeof(Element) >= 4) {
+    if (done == 0) return read_with(std::integral_constant<int, 4>{});
+  }
+  return done;
+}
+
 /// The elements from an address on.
 template <class Element>
 struct neighbours {
@@ -55,9 +81,11 @@ struct widened_numbers {
 };
 
 /// Loads elements of long rows, and with AVX-512 prefetches those that lie 2 KiB behind them. On an Emerald Rapids, two
-/// threads took 2 to 15 % less time for a loop of sums over memory or over the last-level cache, in a few runs.
+/// threads took 2 to 15 % less time for a loop of sums over memory or over the last-level cache, in a few runs. The
+/// longest rows are read in several places at once.
 template <class Load>
 struct loads_from_far : Load {
+  static constexpr bool reads_streams = true;
   void prefetch_ahead([[maybe_unused]] std::int64_t index, [[maybe_unused]] int elements) const {
     if constexpr (simd_bytes >= 64) {
       prefetch_from_far(this->first + index, static_cast<std::size_t>(elements) * sizeof(*this->first));
@@ -145,6 +173,18 @@ template <class C, std::size_t Vectors, class Join, class Load>
   constexpr int group = simd<C>::lanes;
   constexpr int lanes = static_cast<int>(Vectors) * group;
   std::int64_t index = 0;
+  if constexpr (requires { Load::reads_streams; }) {
+    // A place's elements go to a quarter of the lanes, whatever the width of vectors is.
+    constexpr int quarters = 4, vectors = lanes / quarters / group;
+    using element = std::remove_cvref_t<decltype(*load.first)>;
+    index = read_in_streams<element>(count, lanes / quarters, [&](int place, std::int64_t at) PRUMO_ALWAYS_INLINE {
+      PRUMO_UNROLL
+      for (int which = 0; which < vectors; ++which) {
+        simd<C>& to = held[place % quarters * vectors + which];
+        to = join(to, load.vector(at + which * group));
+      }
+    });
+  }
   for (; index + lanes <= count; index += lanes) {
     if constexpr (requires { load.prefetch_ahead(index, lanes); }) load.prefetch_ahead(index, lanes);
     PRUMO_UNROLL
