@@ -53,14 +53,24 @@ class emulated_team_member {
   template <class C>
   C value_before(C value) const {
     const int lane = rank_ % stretch::most_threads;
-    neighbours_.values[lane] = static_cast<double>(value);
-    neighbours_.barrier.arrive_and_wait();
-    const double before = neighbours_.values[lane == 0 ? 0 : lane - 1];
-    neighbours_.barrier.arrive_and_wait();
-    return static_cast<C>(before);
+    return value_of(lane == 0 ? 0 : lane - 1, value);
+  }
+  template <class C>
+  C value_across(C value, int distance) const {
+    return value_of(rank_ % stretch::most_threads ^ distance, value);
   }
 
  private:
+  /// The value of a lane of the stretch. All of its threads tell theirs.
+  template <class C>
+  C value_of(int lane, C value) const {
+    neighbours_.values[rank_ % stretch::most_threads] = static_cast<double>(value);
+    neighbours_.barrier.arrive_and_wait();
+    const double told = neighbours_.values[lane];
+    neighbours_.barrier.arrive_and_wait();
+    return static_cast<C>(told);
+  }
+
   int rank_;
   int team_;
   int teams_;
@@ -90,7 +100,7 @@ void run_emulated_teams(const Kernel& kernel) {
   for (int rank = 0; rank < threads; ++rank) {
     running.emplace_back([&, rank] {
       for (int team = 0; team < teams; ++team) {
-        if (rank == 0) std::memset(memory, 0xff, kernel.scratch_bytes());
+        if (rank == 0 && !scratch.empty()) std::memset(memory, 0xff, kernel.scratch_bytes());
         barrier.arrive_and_wait();
         stretch& neighbours = stretches[static_cast<std::size_t>(rank / stretch::most_threads)];
         kernel(emulated_team_member(rank, team, teams, barrier, neighbours, memory));

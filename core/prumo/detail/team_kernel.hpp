@@ -112,6 +112,16 @@ KOKKOS_FORCEINLINE_FUNCTION C value_across(C value, [[maybe_unused]] int distanc
 #endif
 }
 
+/// The same in kernels that are tested on hosts, whose members tell it by value_across().
+template <class Member, class C>
+  requires std::is_arithmetic_v<C>
+KOKKOS_FORCEINLINE_FUNCTION C value_across([[maybe_unused]] const Member& member, C value, int distance) {
+#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)
+  if constexpr (requires { member.value_across(value, distance); }) return member.value_across(value, distance);
+#endif
+  return value_across(value, distance);
+}
+
 /// The value of the thread before this one; that of the first of a stretch of exchange_threads is its own, or any. All
 /// threads of a stretch must call. Members that run on hosts tell it by value_before().
 template <class Member, class C>

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "direct_device_kernel.hpp"
 #include "recent_layouts.hpp"
+#include "sliding_device_choice.hpp"
 #include <prumo/spaces.hpp>
 
 #include <array>
 #include <limits>
 #include <string>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -43,12 +45,18 @@ inline constexpr std::array<convolution_tile, 27> tiles = {convolution_tile{8, 6
 template <>
 inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
 
-/// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which].
+/// What full convolutions of few channels may take instead. Its number follows those of the tiles.
+template <class C>
+using sliding_kernel = sliding_device_kernel<C, sliding_tile{7, 7, 8}>;
+
+/// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which], or the sliding one.
 template <class C, std::size_t Which = 0, class Visitor>
 void with_direct_kernel(int which, const Visitor& visit) {
   if constexpr (Which < tiles<C>.size()) {
     if (which > static_cast<int>(Which)) return with_direct_kernel<C, Which + 1>(which, visit);
     visit(std::type_identity<direct_device_kernel<C, tiles<C>[Which]>> {});
+  } else if constexpr (std::is_same_v<C, float>) {
+    visit(std::type_identity<sliding_kernel<C>>{});
   }
 }
 
@@ -69,6 +77,13 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
       least = found.time;
       best = found.layout;
       best.tile = static_cast<int>(which);
+    }
+  }
+  if constexpr (std::is_same_v<C, float>) {
+    const sliding_device_choice<C, sliding_kernel<C>> choice(erased, sizeof(T), resources);
+    if (choice.suits() && choice.estimate(choice.layout()) < least) {
+      best = choice.layout();
+      best.tile = static_cast<int>(tiles<C>.size());
     }
   }
   return best;
