@@ -102,7 +102,7 @@ class layer_chain {
   template <class Description>
   memory append_sums(const Description& made, bool is_last) {
     primitive_arrays given{{DNNL_ARG_SRC, in_layout(input_, made.src_desc())},
-                    {DNNL_ARG_WEIGHTS, in_layout(weights_, made.weights_desc())}};
+                           {DNNL_ARG_WEIGHTS, in_layout(weights_, made.weights_desc())}};
     if (has_bias_) given.emplace(DNNL_ARG_BIAS, bias_);
     const memory result = result_for(made.dst_desc(), is_last);
     given.emplace(DNNL_ARG_DST, result);
