@@ -38,7 +38,7 @@ using choice_of = sliding_device_choice<compute_t<T>, Kernel>;
 
 /// Random shapes, whose rows are shared out among as many teams as is best, and any other number of them.
 template <class T, class Kernel>
-void expect_random_shapes(int shapes, std::uint32_t seed) {
+void expect_random_gradients(int shapes, std::uint32_t seed) {
   numbers random(seed);
   int inside = 0, above = 0, odd = 0;
   for (int which = 0; which < shapes; ++which) {
@@ -70,14 +70,14 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
 }
 
 TEST(sliding_device_kernel, goes_down_images_of_any_type) {
-  expect_random_shapes<float, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(10, 1);
-  expect_random_shapes<f16, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(5, 2);
-  expect_random_shapes<bf16, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(5, 3);
+  expect_random_gradients<float, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(10, 1);
+  expect_random_gradients<f16, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(5, 2);
+  expect_random_gradients<bf16, sliding_device_kernel<float, sliding_tile{7, 7, 8}>>(5, 3);
 }
 
 TEST(sliding_device_kernel, takes_other_filters_and_columns) {
-  expect_random_shapes<float, sliding_device_kernel<float, sliding_tile{5, 5, 4}>>(8, 4);
-  expect_random_shapes<float, sliding_device_kernel<float, sliding_tile{3, 7, 4}>>(8, 5);
+  expect_random_gradients<float, sliding_device_kernel<float, sliding_tile{5, 5, 4}>>(8, 4);
+  expect_random_gradients<float, sliding_device_kernel<float, sliding_tile{3, 7, 4}>>(8, 5);
 }
 
 /// Everything that the kernel does not compute, or not at once.
