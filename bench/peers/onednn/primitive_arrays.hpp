@@ -10,10 +10,10 @@
 
 namespace prumo::peers {
 
-/// The arrays of a primitive's call by their roles: DNNL_ARG_SRC, ...
+/// The arrays that a call of a primitive takes. The keys are their roles, such as DNNL_ARG_SRC.
 using primitive_arrays = std::unordered_map<int, dnnl::memory>;
 
-/// The way that takes arrays as they are.
+/// The name of the way that takes arrays as they are, without reorders.
 inline constexpr std::string_view plain_way = "plain";
 
 }  // namespace prumo::peers

@@ -11,14 +11,13 @@ namespace prumo::bench {
 struct started_child {
   pid_t id = -1;
   int input = -1;   ///< our end of its standard input
-  int output = -1;  ///< ... output
-  int errors = -1;  ///< ... error
+  int output = -1;  ///< our end of its standard output
+  int errors = -1;  ///< our end of its standard error
   int end = -1;     ///< readable once the child has ended; -1 where the system has nothing of the kind
 };
 
 /// Starts `command` (the program, searched in PATH, then its arguments). On Linux the child ends with this program.
-/// \param own_process_group gives the child a process group of its own, so that Ctrl-C on the terminal does not reach
-/// it
+/// \param own_process_group gives the child its own process group; Ctrl-C on the terminal then does not reach it
 /// \throws process_error that names the program and the system's reason.
 [[nodiscard]] started_child start_child(std::vector<std::string> command, bool own_process_group);
 

@@ -10,7 +10,7 @@ namespace prumo::detail {
 
 /// A kernel whose threads wait for each other. Only `run` knows its type.
 struct meeting_threads {
-  /// Runs what thread `thread` of `threads` has. All of them are under way at once.
+  /// Does the work of thread number `thread`. All `threads` threads run at the same time.
   void (*run)(const void* kernel, int thread, int threads);
   const void* kernel;  ///< lives until the launch returns
 };
@@ -20,8 +20,8 @@ struct meeting_threads {
 template <class Exec>
 int most_meeting_threads(const Exec& instance);
 
-/// Runs a kernel on so many threads of the instance, or on fewer: OpenMP may give fewer than it is asked for. So the
-/// result must not depend on their number.
+/// Runs a kernel on this number of the instance's threads, or on fewer, because OpenMP may give fewer than it is asked
+/// for. The result must therefore not depend on the number of threads.
 template <class Exec>
 void launch_meeting_threads(const Exec& instance, const std::string& label, int threads, const meeting_threads& kernel);
 

@@ -112,8 +112,8 @@ void sum_dense_tile(const step_layer& it, const C* factors, int elements, std::i
   for (int k = 0; k < outputs; ++k) sums[k * tile_columns + inputs - tile.first_column] = of_bias[k];
 }
 
-/// The sums of a tile of filters over all groups of a step. What is read behind the gradients belongs to no sum that
-/// counts.
+/// The sums of a tile of filters over all groups of a step. The last vector may read beyond the gradients. Its lanes
+/// there are not used.
 template <class C>
 void sum_filter_tile(const C* partials, int groups, int gradients, C* sums) {
   using vector = simd<C>;
