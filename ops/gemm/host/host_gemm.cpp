@@ -172,9 +172,7 @@ std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool) {
 #if defined(PRUMO_HAS_ONEDNN)
     // Its instructions for 16-bit numbers are not those that the peak of the vector unit is reckoned from.
     constexpr bool is_narrow = sizeof(T) == 2;
-    if constexpr (has_onednn_product<T>) {
-      list.push_back({"onednn", prepare_onednn<Exec, T>, run_onednn<Exec, T>, false, is_narrow});
-    }
+    list.push_back({"onednn", prepare_onednn<Exec, T>, run_onednn<Exec, T>, false, is_narrow});
 #endif
     return list;
   }();

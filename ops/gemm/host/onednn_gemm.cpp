@@ -20,6 +20,10 @@
 namespace prumo::backend {
 namespace {
 
+template <class T>
+inline constexpr bool has_onednn_product =
+    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
+
 /// Why this processor is not worth asking oneDNN for products of T. Without such instructions, oneDNN has at best what
 /// the portable kernel does, too.
 template <class T>
@@ -61,10 +65,17 @@ bool has_amx_kernels() {
 }
 
 /// Whether oneDNN can write the finished C: it adds a bias of the columns, but calls no activation.
+///
+/// It adds no bias where the matrices of C lie between each other. Its fast kernels refuse that, and those which it
+/// takes in their place write to wrong addresses (seen in 3.6).
 template <class T>
-bool is_whole(const gemm_problem<T>& problem) {
+bool is_whole(const blas_form<T>& form) {
+  const gemm_problem<T>& problem = form.problem;
   if (problem.activation != activation_function::none) return false;
-  return !problem.has_bias || (problem.bias.row_stride == 0 && problem.bias.column_stride == 1);
+  if (!problem.has_bias) return true;
+  const bool lie_one_after_the_other =
+      problem.batch == 1 || problem.c.batch_stride >= problem.m * form.leading_dimension_of_c;
+  return lie_one_after_the_other && problem.bias.row_stride == 0 && problem.bias.column_stride == 1;
 }
 
 /// What a product takes one thread, roughly.
@@ -98,7 +109,7 @@ class onednn_run {
         form_(form),
         problem_(form.problem),
         rows_(form),
-        completes_(!is_whole(problem_)),
+        completes_(!is_whole(form)),
         threads_(prumo::detail::threads_for(ctx.instance(), work_of(problem_))),
         piece_{problem_.batch, problem_.m} {}
 
@@ -304,20 +315,26 @@ class onednn_run {
 
 template <class Exec, class T>
 std::string prepare_onednn(const Exec&, const gemm_problem<T>& problem, blas_form<T>& form) {
-  if (problem.mode != gemm_mode::strict) {
-    return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
+  if constexpr (!has_onednn_product<T>) {
+    return "oneDNN has no product for " + std::string(scalar_traits<T>::name);
+  } else {
+    if (problem.mode != gemm_mode::strict) {
+      return "oneDNN computes in mode strict only, not in " + std::string(gemm_mode_name(problem.mode));
+    }
+    static const std::string reason = why_no_instructions<T>();
+    return reason.empty() ? to_blas_form(problem, form) : reason;
   }
-  static const std::string reason = why_no_instructions<T>();
-  return reason.empty() ? to_blas_form(problem, form) : reason;
 }
 
 template <class Exec, class T>
 void run_onednn(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& form) {
-  try {
-    onednn_run<Exec, T> run(ctx, form);
-    run();
-  } catch (const dnnl::error& failure) {
-    throw unsupported_error(std::string("prumo::gemm: oneDNN does not compute this product: ") + failure.what());
+  if constexpr (has_onednn_product<T>) {
+    try {
+      onednn_run<Exec, T> run(ctx, form);
+      run();
+    } catch (const dnnl::error& failure) {
+      throw unsupported_error(std::string("prumo::gemm: oneDNN does not compute this product: ") + failure.what());
+    }
   }
 }
 
@@ -327,5 +344,7 @@ void run_onednn(context<Exec>& ctx, const gemm_problem<T>&, const blas_form<T>& 
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, f16)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, bf16)
 PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, float)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, double)
+PRUMO_FOR_EACH_HOST_SPACE(PRUMO_INSTANTIATE_ONEDNN_GEMM, f8_e4m3)
 
 }  // namespace prumo::backend

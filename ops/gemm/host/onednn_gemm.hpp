@@ -9,13 +9,8 @@
 #include "blas_form.hpp"
 
 #include <string>
-#include <type_traits>
 
 namespace prumo::backend {
-
-template <class T>
-inline constexpr bool has_onednn_product =
-    std::is_same_v<T, f16> || std::is_same_v<T, bf16> || std::is_same_v<T, float>;
 
 /// Whether oneDNN has such instructions for T on this processor, and can compute the problem as it lies in memory.
 template <class Exec, class T>
