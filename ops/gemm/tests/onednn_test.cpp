@@ -198,6 +198,10 @@ TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
   EXPECT_EQ(name(60, 300, 500), faster);
   EXPECT_EQ(name(60, 60, 5000), "portable");  // sums in parts
   EXPECT_EQ(name(5000, 7, 500), faster);
+  EXPECT_EQ(name(79, 13, 5247), faster);  // 13 to 16 columns fill a register
+  EXPECT_EQ(name(300, 16, 200), faster);
+  EXPECT_EQ(name(79, 12, 5247), "portable");
+  EXPECT_EQ(name(20, 13, 5247), "portable");
   EXPECT_EQ(name(5000, 6, 500), "portable");   // a thin product
   EXPECT_EQ(name(20, 5000, 300), "portable");  // B is read once
   EXPECT_EQ(name(20, 2000, 300), faster);      // from a cache
