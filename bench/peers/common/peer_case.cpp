@@ -17,6 +17,10 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
+/// Fewer entries are written sooner by one thread than threads are started. Small arrays have millions of copies where
+/// the last-level cache is large, and each of them is filled by itself.
+constexpr std::int64_t fewest_for_threads = std::int64_t{1} << 13;
+
 void* allocate(std::size_t bytes) {
   void* const memory =
       std::aligned_alloc(cache_line, std::max(cache_line, (bytes + cache_line - 1) / cache_line * cache_line));
@@ -28,7 +32,7 @@ void* allocate(std::size_t bytes) {
 template <class T>
 void fill_uniform(T* data, std::int64_t count, std::uint64_t seed, std::uint64_t stream, bool positive) {
   constexpr std::int64_t lanes = values_per_block<T>;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= fewest_for_threads)
   for (std::int64_t block = 0; block < (count + lanes - 1) / lanes; ++block) {
     const philox_block words = philox4x32_10(seed, stream, static_cast<std::uint64_t>(block));
     const std::int64_t end = std::min(count, (block + 1) * lanes);
@@ -42,7 +46,7 @@ void fill_uniform(T* data, std::int64_t count, std::uint64_t seed, std::uint64_t
 template <class T>
 void fill_nan(T* data, std::int64_t count) {
   const T nan = exactly<T>(std::numeric_limits<float>::quiet_NaN());
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (count >= fewest_for_threads)
   for (std::int64_t i = 0; i < count; ++i) data[i] = nan;
 }
 

@@ -8,26 +8,35 @@
 #include "primitives.hpp"
 #include <prumo/serving/surroundings.hpp>
 
+#include <array>
+#include <memory>
 #include <omp.h>
 #include <oneapi/dnnl/dnnl_debug.h>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace prumo::peers {
 namespace {
 
-/// A primitive with the arrays of one call. The C interface, because that of C++ makes a list of arguments anew each
-/// time.
+/// A primitive, and the arrays that it was executed with last. The C interface, because that of C++ makes a list of
+/// arguments anew each time. All calls of a case share it: an object of oneDNN for each array takes a kilobyte, and
+/// small arrays have millions of copies where the last-level cache is large.
 class bound_primitive {
  public:
-  bound_primitive(dnnl::primitive made, const std::vector<primitive_argument>& arguments, const dnnl::engine& engine,
-                  dnnl::stream stream, const call& it)
-      : made_(std::move(made)), stream_(std::move(stream)) {
-    for (std::size_t which = 0; which < arguments.size(); ++which) {
-      arrays_.emplace_back(arguments[which].layout, engine, it.arrays[which]);
-      arguments_.push_back({arguments[which].role, arrays_.back().get()});
+  bound_primitive(const described_primitive& described, const dnnl::engine& engine, dnnl::stream stream)
+      : made_(described.description.get()), stream_(std::move(stream)) {
+    for (const primitive_argument& each : described.arguments) {
+      arrays_.emplace_back(each.layout, engine, nullptr);
+      arguments_.push_back({each.role, arrays_.back().get()});
     }
   }
 
-  void operator()() const {
+  /// An address is set only if it is another one, so calls with the same arrays do nothing but execute.
+  void run(std::span<void* const> arrays) {
+    for (std::size_t which = 0; which < arrays_.size(); ++which) {
+      if (arrays_[which].get_data_handle() != arrays[which]) arrays_[which].set_data_handle(arrays[which]);
+    }
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(made_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data()),
         "could not execute a primitive");
@@ -118,10 +127,10 @@ std::vector<std::function<void()>> onednn_framework::bind(const operation& what,
   if (calls.empty()) return functions;
   try {
     if (is_layer(what)) return bind_layer(engine_, stream_, what, how.name, type, calls);
-    const described_primitive described = describe_primitive(engine_, what, type, calls.front());
-    const dnnl::primitive made(described.description.get());
+    const auto shared =
+        std::make_shared<bound_primitive>(describe_primitive(engine_, what, type, calls.front()), engine_, stream_);
     for (const call& it : calls)
-      functions.emplace_back(bound_primitive(made, described.arguments, engine_, stream_, it));
+      functions.emplace_back([shared, arrays = std::to_array(it.arrays)] { shared->run(arrays); });
   } catch (const dnnl::error& refused) {
     throw refusal_of(what.op, refused);
   }
