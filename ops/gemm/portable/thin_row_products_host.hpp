@@ -77,6 +77,9 @@ class thin_row_products {
   /// Columns that are multiplied at once, so that A is read once for all of them: for more, there are not enough
   /// registers.
   static constexpr int most_columns = simd_has_many_registers ? 14 : 6;
+  /// From so many on, what is prefetched goes to the second-level cache only, which is as fast from memory, and costs
+  /// less if A is near.
+  static constexpr int many_columns = 7;
   static constexpr std::int64_t columns_at_once(std::int64_t left) {
     return thin_blocks_of(left, thin_blocks_of(left, most_columns));
   }
@@ -247,8 +250,10 @@ class thin_row_products {
     };
     for (; j + Vectors * lanes <= at.length; j += Vectors * lanes, b += Vectors * Columns * lanes) {
       if (at.ahead != 0) {
-        prumo::detail::for_each_register<Rows, 1>(
-            [&](int i, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row[i] + j + at.ahead); });
+        constexpr int nearest = 3, second = 2;
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+          __builtin_prefetch(row[i] + j + at.ahead, 0, Columns < many_columns ? nearest : second);
+        });
       }
       prumo::detail::for_each_register<Vectors, 1>([&](int step, int) PRUMO_ALWAYS_INLINE { add_vector(step); });
     }

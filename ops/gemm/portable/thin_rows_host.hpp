@@ -51,10 +51,12 @@ class thin_rows_kernel {
     if (problem.n == 1) block_rows_ = thin_blocks_of(block_rows_, least) * least;
     if (block_rows_ > 4 * whole) block_rows_ = std::min(thin_blocks_of(block_rows_, whole) * whole, most);
     row_blocks_ = thin_blocks_of(problem.m, block_rows_);
-    // What mostly comes from memory is prefetched for the rows behind, because processors see too late that short runs
-    // of rows are read one after the other. Kernels for 32 registers have enough of them for the addresses.
-    constexpr std::int64_t fewest_columns = sizeof(T) == 2 ? 7 : 2;
-    if (simd_has_many_registers && problem.n >= fewest_columns && problem.m > far_elements / problem.k) {
+    // What may come from memory is prefetched for the rows behind, because processors see too late that short runs of
+    // rows are read one after the other. Many columns have so many multiply-adds for an element of A that this costs
+    // little if A is near. Kernels for 32 registers have enough of them for the addresses.
+    constexpr std::int64_t many_columns = products::many_columns, fewest_columns = sizeof(T) == 2 ? many_columns : 2;
+    const bool is_far = problem.m > far_elements / problem.k;
+    if (simd_has_many_registers && problem.n >= (is_far ? fewest_columns : many_columns)) {
       ahead_ = unit * problem.a.row_stride;
     }
   }
