@@ -5,6 +5,7 @@
 /// The gradients of windows over images on a host. A block takes some rows of elements, or of cells, of one plane.
 
 #include "pooling_backward_kernel.hpp"
+#include "square_gradients.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -61,14 +62,15 @@ class pooling_gather_host_kernel {
 };
 
 /// Windows that do not overlap, a stretch of a row of windows at a time: the place of the largest element of each, and
-/// then the rows of their cells. Squares of two by two, which most nets have, go through one loop instead.
+/// then the rows of their cells. Squares of two by two are those of square_gradients.hpp instead.
 template <pooling_kind Kind, class T>
 class pooling_cells_host_kernel {
   using C = compute_t<T>;
   using P = plain_scalar_t<C>;
   static constexpr std::int64_t most_cells = 512;
+  static constexpr bool has_vectors = std::is_floating_point_v<C>;
   /// Windows that are compared side by side. Scalars that count have one, so that no filling is counted.
-  static constexpr std::int64_t lanes = std::is_floating_point_v<C> ? 16 : 1;
+  static constexpr std::int64_t lanes = has_vectors ? 16 : 1;
 
  public:
   explicit pooling_cells_host_kernel(const pooling_backward_problem<T>& problem)
@@ -83,7 +85,7 @@ class pooling_cells_host_kernel {
     last_whole_ = last_begin < 0 ? 0 : std::min(problem.columns, last_begin / window.column_stride + 1);
     const bool are_squares = window.height == 2 && window.width == 2 && window.row_stride == 2 &&
                              window.column_stride == 2 && window.row_padding == 0 && window.column_padding == 0;
-    are_squares_ = are_squares && problem.dy.column_stride == 1 && problem.dx.column_stride == 1 &&
+    are_squares_ = has_vectors && are_squares && problem.dy.column_stride == 1 && problem.dx.column_stride == 1 &&
                    (Kind == pooling_kind::mean || problem.x.column_stride == 1);
   }
 
@@ -104,55 +106,17 @@ class pooling_cells_host_kernel {
   }
 
  private:
-  /// The whole squares of a row of windows, some at a time. Elements are copied before and after, so that the loop that
-  /// compares is vector code to its end: a processor cannot foresee which element is the largest.
+  /// The whole squares of a row of windows.
   void write_squares(std::int64_t image, std::int64_t channel, std::int64_t row) const {
-    const T* const dy = problem_.dy.plane(image, channel) + row * problem_.dy.row_stride;
-    T* const upper = problem_.dx.plane(image, channel) + 2 * row * problem_.dx.row_stride;
-    T* const lower = upper + problem_.dx.row_stride;
-    if constexpr (Kind == pooling_kind::maximum) {
-      const T* const above = problem_.x.plane(image, channel) + 2 * row * problem_.x.row_stride;
-      const T* const below = above + problem_.x.row_stride;
-      for (std::int64_t begin = 0; begin < last_whole_; begin += lanes) {
-        C values[4][lanes] = {}, gradients[lanes] = {};
-        const std::int64_t count = std::min(lanes, last_whole_ - begin);
-        for (std::int64_t j = 0; j < count; ++j) {
-          const std::int64_t place = 2 * (begin + j);
-          values[0][j] = static_cast<C>(above[place]);
-          values[1][j] = static_cast<C>(above[place + 1]);
-          values[2][j] = static_cast<C>(below[place]);
-          values[3][j] = static_cast<C>(below[place + 1]);
-          gradients[j] = static_cast<C>(dy[begin + j]);
-        }
-        share_out(values, gradients);
-        for (std::int64_t j = 0; j < count; ++j) {
-          const std::int64_t place = 2 * (begin + j);
-          upper[place] = static_cast<T>(values[0][j]);
-          upper[place + 1] = static_cast<T>(values[1][j]);
-          lower[place] = static_cast<T>(values[2][j]);
-          lower[place + 1] = static_cast<T>(values[3][j]);
-        }
+    if constexpr (has_vectors) {
+      const T* const dy = problem_.dy.plane(image, channel) + row * problem_.dy.row_stride;
+      T* const dx = problem_.dx.plane(image, channel) + 2 * row * problem_.dx.row_stride;
+      square_row<T> it{dx, dx, dy, dx, dx + problem_.dx.row_stride};
+      if constexpr (Kind == pooling_kind::maximum) {
+        it.above = problem_.x.plane(image, channel) + 2 * row * problem_.x.row_stride;
+        it.below = it.above + problem_.x.row_stride;
       }
-    } else {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < last_whole_; ++j) {
-        const T gradient = static_cast<T>(static_cast<C>(dy[j]) / C(P(4)));
-        upper[2 * j] = upper[2 * j + 1] = lower[2 * j] = lower[2 * j + 1] = gradient;
-      }
-    }
-  }
-
-  /// The gradient takes the place of the first of the largest values, and 0 that of the others.
-  static void share_out(C (&values)[4][lanes], const C (&gradients)[lanes]) {
-    C largest[lanes];
-    std::int32_t places[lanes];
-    for (std::int64_t j = 0; j < lanes; ++j) {
-      largest[j] = values[0][j];
-      places[j] = 0;
-    }
-    for (std::int32_t k = 0; k < 4; ++k) take_larger(values[k], lanes, k, largest, places);
-    for (std::int32_t k = 0; k < 4; ++k) {
-      for (std::int64_t j = 0; j < lanes; ++j) values[k][j] = places[j] == k ? gradients[j] : C(0);
+      hand_out_squares<Kind>(it, last_whole_);
     }
   }
 
