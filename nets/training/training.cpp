@@ -2,6 +2,7 @@
 #include "packed_parameters.hpp"
 #include "step_way.hpp"
 #include "training_checks.hpp"
+#include <prumo/detail/huge_pages.hpp>
 #include <prumo/error.hpp>
 #include <prumo/nets/training.hpp>
 
@@ -55,6 +56,8 @@ struct trainer<Exec>::parts {
     task.images = checked_images(plan, options, set_pixels, set_labels);
     choose_way();
     pixels = memory("pixels", set_pixels.size());
+    // Steps take images at random places. With small pages, each asks for an address that is in no near table.
+    if constexpr (is_host_space<Exec>) prumo::detail::prefer_huge_pages(pixels.data(), set_pixels.size());
     labels = memory("labels", set_labels.size());
     send(pixels, std::as_bytes(set_pixels));
     send(labels, std::as_bytes(set_labels));

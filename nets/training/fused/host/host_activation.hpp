@@ -5,6 +5,7 @@
 /// The activations of a layer's result, on a host.
 
 #include "host_rows.hpp"
+#include "host_sigmoid.hpp"
 #include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/host/simd_group.hpp>
 
@@ -41,7 +42,7 @@ void activate_row(activation function, C* row, int count) {
   if (function == activation::relu) {
     change_each(row, count, [](auto x) PRUMO_ALWAYS_INLINE { return prumo::maximum(x, decltype(x)(C(0))); });
   } else if (function == activation::sigmoid) {
-    change_each(row, count, [](const auto& x) PRUMO_ALWAYS_INLINE { return prumo::sigmoid(x); });
+    change_each(row, count, [](const auto& x) PRUMO_ALWAYS_INLINE { return host_sigmoid(x); });
   } else if (function == activation::tanh) {
     change_each(row, count, [](const auto& x) PRUMO_ALWAYS_INLINE { return prumo::tanh(x); });
   }

@@ -53,7 +53,14 @@ void multiply_dense(const host_step_team&, const step_layer& it, const step_imag
     C* const y = images.image(image) + it.y.begin;
     int output = 0;
     const auto row = [&] { return weights + static_cast<std::int64_t>(output) * inputs; };
-    for (; output + 8 <= outputs; output += 8) multiply_weight_rows<8>(row(), x, inputs, y + output);
+    // Two rows at a time would wait for each other's sums, and most nets have ten classes.
+    for (; output + 8 <= outputs && output + 10 != outputs; output += 8) {
+      multiply_weight_rows<8>(row(), x, inputs, y + output);
+    }
+    if (output + 10 == outputs) {
+      multiply_weight_rows<10>(row(), x, inputs, y + output);
+      output += 10;
+    }
     for (; output + 2 <= outputs; output += 2) multiply_weight_rows<2>(row(), x, inputs, y + output);
     if (output < outputs) multiply_weight_rows<1>(row(), x, inputs, y + output);
     if (bias != nullptr) {

@@ -198,12 +198,12 @@ void add_bias_gradients(const host_step_team&, const step_layer& it, const step_
 template <int Side, class C>
 void add_tiled_gradients(const host_step_team& team, const step_layer& it, const step_images<C>& images, C* gradients,
                          C*) {
+  if (it.unfolded_apart > 0) {
+    for (int image = 0; image < images.count; ++image) add_unfolded_gradients<Side>(it, images.image(image), gradients);
+    return;
+  }
   for (int image = 0; image < images.count; ++image) {
     const C* const memory = images.image(image);
-    if (it.unfolded_apart > 0) {
-      add_unfolded_gradients<Side>(it, memory, gradients);
-      continue;
-    }
     for (int map = 0; map < it.out_channels; map += 2) {
       for (int channel = 0; channel < it.in_channels; ++channel) {
         for (int tap_row = 0; tap_row < Side; ++tap_row) {

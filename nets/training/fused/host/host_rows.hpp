@@ -14,6 +14,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
+#include <utility>
 
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -22,7 +24,7 @@ template <class C>
 [[gnu::always_inline]] inline simd<C> slopes_of(activation function, simd<C> y) {
   switch (function) {
     case activation::relu: return prumo::select(y > simd<C>(C(0)), simd<C>(C(1)), simd<C>(C(0)));
-    case activation::sigmoid: return y * (simd<C>(C(1)) - y);
+    case activation::sigmoid: return prumo::fma(-y, y, y);
     case activation::tanh: return prumo::fma(-y, y, simd<C>(C(1)));
     default: return simd<C>(C(1));
   }
@@ -88,6 +90,17 @@ template <class C>
   return lane_masks<C>::keep(value, count);
 }
 
+/// The first lanes, each `Times` times.
+template <int Times, class C>
+[[gnu::always_inline]] inline simd<C> repeated_lanes(simd<C> value) {
+  using words = typename simd<C>::words;
+  using word = typename detail::math_constants<C>::word;
+  return [&]<std::size_t... At>(std::index_sequence<At...>) {
+    const words all = detail::bits_of(value);
+    return detail::from_bits(detail::shuffle<word>(all, all, std::index_sequence<(At / Times)...>()));
+  }(std::make_index_sequence<static_cast<std::size_t>(simd<C>::lanes)>());
+}
+
 /// The first `count` lanes of the numbers at `from`, and zeros. A whole vector is read.
 template <class C>
 [[gnu::always_inline]] inline simd<C> load_first(const C* from, int count) {
@@ -141,12 +154,34 @@ template <class C>
 template <class C>
 [[gnu::always_inline]] inline void copy_row(const C* from, int count, C* to) {
   using vector = simd<C>;
+  int i = 0;
   if (count < vector::lanes) {
-    for (int i = 0; i < count; ++i) to[i] = from[i];
+    for (; i < count; ++i) to[i] = from[i];
     return;
   }
-  for (int i = 0; i + vector::lanes <= count; i += vector::lanes) vector::load(from + i).store(to + i);
-  vector::load(from + count - vector::lanes).store(to + count - vector::lanes);
+  for (; i + vector::lanes <= count; i += vector::lanes) vector::load(from + i).store(to + i);
+  if (i < count) vector::load(from + count - vector::lanes).store(to + count - vector::lanes);
+}
+
+/// function(copy), where copy(from, to) is copy_row() of `count` neighbours. Short rows have a copy without a loop.
+template <class C, class Function>
+[[gnu::always_inline]] inline void with_copy_of_row(int count, const Function& function) {
+  using vector = simd<C>;
+  const auto copy_vectors = [&]<int Vectors>(std::integral_constant<int, Vectors>) PRUMO_ALWAYS_INLINE {
+    const int last = count - vector::lanes;
+    function([last](const C* from, C* to) PRUMO_ALWAYS_INLINE {
+      PRUMO_UNROLL
+      for (int v = 0; v + 1 < Vectors; ++v) vector::load(from + v * vector::lanes).store(to + v * vector::lanes);
+      vector::load(from + last).store(to + last);
+    });
+  };
+  switch (count < vector::lanes ? 0 : (count - 1) / vector::lanes + 1) {
+    case 1: copy_vectors(std::integral_constant<int, 1>()); break;
+    case 2: copy_vectors(std::integral_constant<int, 2>()); break;
+    case 3: copy_vectors(std::integral_constant<int, 3>()); break;
+    case 4: copy_vectors(std::integral_constant<int, 4>()); break;
+    default: function([count](const C* from, C* to) PRUMO_ALWAYS_INLINE { copy_row(from, count, to); });
+  }
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

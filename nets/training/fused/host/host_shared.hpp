@@ -6,6 +6,7 @@
 
 #include "fused/layers/shared_filter_layers.hpp"
 #include "host_layers.hpp"
+#include "host_square_windows.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -38,18 +39,19 @@ struct adjacent_windows {
     }
   }
 
-  /// Each number as often as a window has columns.
+  /// Each number as often as a window has columns. Whole vectors are read and written, also behind the last number.
   template <class C>
   static void repeat_each(const step_layer& it, const C* from, int count, C* to) {
-    using four = prumo::detail::vector_of<C, 4 * sizeof(C)>;
-    if (it.filter_width == 4) {
-      for (int i = 0; i < count; ++i) {
-        const four all = from[i] - four{};
-        std::memcpy(to + 4 * i, &all, sizeof(all));
+    using vector = simd<C>;
+    if constexpr (vector::lanes >= 4) {
+      if (it.filter_width == 4) {
+        for (int i = 0; i < count; i += vector::lanes / 4) repeated_lanes<4>(vector::load(from + i)).store(to + 4 * i);
+        return;
       }
-      return;
     }
-    for (int i = 0; i < count; ++i) to = std::fill_n(to, it.filter_width, from[i]);
+    with_width(it, [&](auto width) {
+      for (int i = 0; i < count; ++i) to = std::fill_n(to, static_cast<int>(width), from[i]);
+    });
   }
 
   /// A row of dy, each number repeated for the columns of its window, and from the begin again for vectors that begin
@@ -85,25 +87,21 @@ struct adjacent_windows {
   template <class C>
   using taps_of_rows = C[most_tap_rows * most_columns];
 
+  /// dx of the rows of pixels that lie in no window.
+  template <class C>
+  static void clear_rows_below(const step_layer& it, C* image) {
+    for (int channel = 0; channel < it.in_channels; ++channel) {
+      for (int row = it.out_height * it.filter_height; row < it.in_height; ++row) {
+        std::fill_n(image + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch, it.in_width, C(0));
+      }
+    }
+  }
+
   /// For some rows of windows, the products of one vector of pixels with their taps, summed over the rows of a window.
   template <class C>
   static void multiply_window_rows(const step_layer& it, const C* weights, const C* x, int x_apart, int rows, C* to,
                                    int to_apart) {
     using vector = simd<C>;
-    if (it.filter_height == 4) {
-      vector taps[4];
-      PRUMO_UNROLL
-      for (int k = 0; k < 4; ++k) taps[k] = vector::load(weights + k * it.in_width);
-      for (int row = 0; row < rows; ++row, x += x_apart, to += to_apart) {
-        // Compilers would compute the addresses of all rows first, and have no registers for them.
-        PRUMO_KEEP_IN_REGISTER(x);
-        vector sum = taps[0] * vector::load(x);
-        PRUMO_UNROLL
-        for (int k = 1; k < 4; ++k) sum = prumo::fma(taps[k], vector::load(x + k * it.x.pitch), sum);
-        sum.store(to);
-      }
-      return;
-    }
     for (int row = 0; row < rows; ++row, x += x_apart, to += to_apart) {
       vector sum(C(0));
       for (int k = 0; k < it.filter_height; ++k) {
@@ -149,20 +147,14 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
   }
   const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
   const int columns = windows::columns(it);
+  const bool are_squares = square_windows<C>::are_those_of(it);
   windows::taps_of_rows<C> weights;
-  windows::repeat_taps(it, copies + it.forward_copy, weights);
+  if (!are_squares) windows::repeat_taps(it, copies + it.forward_copy, weights);
   C products[windows::most_rows * windows::most_columns], sums[windows::most_rows * windows::most_columns];
-  for (int plane = 0; plane < images.count * it.out_channels; ++plane) {
-    const int image = plane / it.out_channels, channel = plane - image * it.out_channels;
-    C* const memory = images.image(image);
+  const auto convolve_plane = [&](C* memory, int channel, const auto& multiply) {
     for (int first = 0; first < it.out_height; first += windows::most_rows) {
       const int rows = std::min(windows::most_rows, it.out_height - first);
-      const C* x = memory + it.x.begin + channel * it.x.plane + first * it.filter_height * it.x.pitch;
-      // What a vector has behind the end of a row is written again by the first vector of the next row.
-      const int of_window = it.filter_height * it.x.pitch;
-      for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
-        windows::multiply_window_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
-      }
+      multiply(memory + it.x.begin + channel * it.x.plane + first * it.filter_height * it.x.pitch, rows);
       windows::add_neighbours(products, it.filter_width, rows * it.out_width, bias, sums);
       C* const y = memory + it.y.begin + channel * it.y.plane + first * it.y.pitch;
       if (it.y.pitch == it.out_width) {
@@ -171,6 +163,25 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
         for (int row = 0; row < rows; ++row) copy_row(sums + row * it.out_width, it.out_width, y + row * it.y.pitch);
       }
     }
+  };
+  const auto convolve_planes = [&](const auto& multiply) {
+    for (int image = 0; image < images.count; ++image) {
+      for (int channel = 0; channel < it.out_channels; ++channel) {
+        convolve_plane(images.image(image), channel, multiply);
+      }
+    }
+  };
+  if (are_squares) {
+    const square_windows<C> squares(copies + it.forward_copy);
+    convolve_planes([&](const C* x, int rows) { squares.multiply(it, x, rows, products); });
+  } else {
+    // What a vector has behind the end of a row is written again by the first vector of the next row.
+    const int of_window = it.filter_height * it.x.pitch;
+    convolve_planes([&](const C* x, int rows) {
+      for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
+        windows::multiply_window_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
+      }
+    });
   }
   activate_planes(it, images);
 }
@@ -218,6 +229,14 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
     if (!it.is_first) convolve_shared_backward(single_step_team{}, it, images, copies);
     return;
   }
+  if (square_windows<C>::cover_rows(it)) {
+    const square_windows<C> squares(copies + it.forward_copy);
+    for (int image = 0; image < images.count; ++image) {
+      squares.go_back(it, images.image(image), gradients);
+      if (!it.is_first) windows::clear_rows_below(it, images.image(image));
+    }
+    return;
+  }
   // Where rows have no gaps between them, those of a window are one.
   const bool has_gaps = it.x.pitch != it.in_width || it.dx.pitch != it.in_width;
   const int parts = has_gaps ? it.filter_height : 1, length = has_gaps ? it.in_width : it.filter_height * it.in_width;
@@ -226,6 +245,7 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
   std::fill_n(products, it.filter_height * it.in_width + vector::lanes, C(0));
   const int again = std::min(it.out_width, (vector::lanes - 1) / it.filter_width + 1);
   vector of_bias(C(0));
+  const bool has_no_gaps = it.dy.pitch == it.out_width;
   // For each row of windows dy, each repeated for the columns of its window; and then from the begin again.
   C slopes[windows::most_rows][windows::most_columns];
   for (int plane = 0; plane < images.count * it.out_channels; ++plane) {
@@ -236,9 +256,9 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
       const C* dy = memory + it.dy.begin + channel * it.dy.plane + first * it.dy.pitch;
       for (int row = 0; row < rows; ++row, dy += it.dy.pitch) {
         windows::repeat_row(it, dy, again, slopes[row]);
-        for (int column = 0; column < it.out_width; column += vector::lanes) {
-          of_bias += load_first(dy + column, it.out_width - column);
-        }
+        if (has_no_gaps && row > 0) continue;
+        const int count = has_no_gaps ? rows * it.out_width : it.out_width;
+        for (int i = 0; i < count; i += vector::lanes) of_bias += load_first(dy + i, count - i);
       }
       const int of_window = it.filter_height * it.x.pitch, of_dx = it.filter_height * it.dx.pitch;
       const C* x = memory + it.x.begin + channel * it.x.plane + first * of_window;
@@ -253,10 +273,9 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
         }
       }
     }
-    if (it.is_first) continue;
-    for (int row = it.out_height * it.filter_height; row < it.in_height; ++row) {
-      std::fill_n(memory + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch, it.in_width, C(0));
-    }
+  }
+  for (int image = 0; image < images.count && !it.is_first; ++image) {
+    windows::clear_rows_below(it, images.image(image));
   }
   windows::with_width(it, [&](auto width) {
     for (int tap_row = 0; tap_row < it.filter_height; ++tap_row) {

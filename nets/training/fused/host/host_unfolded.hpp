@@ -13,15 +13,15 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// Copies the pixels of an image for each column of a filter.
 template <class C>
 void unfold(const step_layer& it, C* image) {
-  for (int channel = 0; channel < it.in_channels; ++channel) {
-    const C* from = image + it.x.begin + channel * it.x.plane - it.column_padding;
-    C* to = image + it.unfolded.begin + channel * it.unfolded.plane;
-    for (int row = 0; row < it.in_height; ++row, from += it.x.pitch, to += it.unfolded.pitch) {
-      for (int column = 0; column < it.filter_width; ++column) {
-        copy_row(from + column, it.out_width, to + column * it.unfolded_apart);
+  with_copy_of_row<C>(it.out_width, [&](const auto& copy) PRUMO_ALWAYS_INLINE {
+    for (int channel = 0; channel < it.in_channels; ++channel) {
+      const C* from = image + it.x.begin + channel * it.x.plane - it.column_padding;
+      C* to = image + it.unfolded.begin + channel * it.unfolded.plane;
+      for (int row = 0; row < it.in_height; ++row, from += it.x.pitch, to += it.unfolded.pitch) {
+        for (int column = 0; column < it.filter_width; ++column) copy(from + column, to + column * it.unfolded_apart);
       }
     }
-  }
+  });
 }
 
 /// Vectors of places whose sums are in registers together, for so many maps.
@@ -41,15 +41,19 @@ template <int Side, int Maps, int Vectors, class C>
     PRUMO_UNROLL
     for (int v = 0; v < Vectors; ++v) sum[m][v] = bias;
   }
+  const std::int64_t pitch = it.unfolded.pitch, padded_maps = it.padded_out;
   for (int channel = 0; channel < it.in_channels; ++channel) {
     const C* x = image + it.unfolded.begin + channel * it.unfolded.plane - it.row_padding * it.unfolded.pitch + place;
     const C* taps = copies + it.forward_copy + channel * it.forward_apart + map;
     for (int column = 0; column < Side; ++column, x += it.unfolded_apart) {
-      PRUMO_UNROLL
-      for (int row = 0; row < Side; ++row, taps += it.padded_out) {
+      const C* from = x;
+      // Unrolled, GCC 16 keeps sums in memory.
+      int rows = Side;
+      PRUMO_KEEP_IN_REGISTER(rows);
+      for (; rows > 0; --rows, from += pitch, taps += padded_maps) {
         vector values[Vectors];
         PRUMO_UNROLL
-        for (int v = 0; v < Vectors; ++v) values[v] = vector::load(x + row * it.unfolded.pitch + v * vector::lanes);
+        for (int v = 0; v < Vectors; ++v) values[v] = vector::load(from + v * vector::lanes);
         PRUMO_UNROLL
         for (int m = 0; m < Maps; ++m) {
           const vector tap(taps[m]);
@@ -104,12 +108,14 @@ void convolve_unfolded(const step_layer& it, C* image, const C* copies) {
 }
 
 /// Adds the products of a row of filter taps with Maps output channels, summed over the places of an image.
-template <int Side, int Maps, class C>
+/// \tparam HasBias adds the sums of dy to the gradients of the bias, too: they are in registers here
+template <int Side, int Maps, bool HasBias, class C>
 void add_unfolded_gradients(const step_layer& it, const C* image, int map, int channel, int tap_row, C* gradients) {
   using vector = simd<C>;
-  vector sum[Maps * Side];
+  constexpr int taps = Maps * Side, all = taps + (HasBias ? Maps : 0);
+  vector sum[all];
   PRUMO_UNROLL
-  for (int i = 0; i < Maps * Side; ++i) sum[i] = vector(C(0));
+  for (int i = 0; i < all; ++i) sum[i] = vector(C(0));
   const C* x = image + it.unfolded.begin + channel * it.unfolded.plane + (tap_row - it.row_padding) * it.unfolded.pitch;
   const C* dy = image + it.dy.begin + map * it.dy.plane;
   for (int left = it.out_height * it.out_width; left > 0; left -= vector::lanes) {
@@ -120,6 +126,10 @@ void add_unfolded_gradients(const step_layer& it, const C* image, int map, int c
       PRUMO_UNROLL
       for (int m = 0; m < Maps; ++m) slopes[m] = first_lanes(slopes[m], left);
     }
+    if constexpr (HasBias) {
+      PRUMO_UNROLL
+      for (int m = 0; m < Maps; ++m) sum[taps + m] += slopes[m];
+    }
     PRUMO_UNROLL
     for (int column = 0; column < Side; ++column) {
       const vector values = vector::load(x + column * it.unfolded_apart);
@@ -129,27 +139,36 @@ void add_unfolded_gradients(const step_layer& it, const C* image, int map, int c
     x += vector::lanes;
     dy += vector::lanes;
   }
-  C sums[Maps * Side + vector::lanes];
+  C sums[all + vector::lanes];
   store_sums(sum, sums);
   PRUMO_UNROLL
   for (int m = 0; m < Maps; ++m) {
     C* const to = gradients + ((map + m) * it.in_channels + channel) * (Side * Side) + tap_row * Side;
     PRUMO_UNROLL
     for (int column = 0; column < Side; ++column) to[column] += sums[m * Side + column];
+    if constexpr (HasBias) gradients[it.weight_count() + map + m] += sums[taps + m];
   }
 }
 
+/// The gradients of all filters and of their bias.
 template <int Side, class C>
 void add_unfolded_gradients(const step_layer& it, const C* image, C* gradients) {
   constexpr int maps = simd_has_many_registers ? 3 : 2;
+  const auto add = [&]<bool HasBias>(std::bool_constant<HasBias>, int channel, int tap_row) {
+    int map = 0;
+    for (; map + maps <= it.out_channels; map += maps) {
+      add_unfolded_gradients<Side, maps, HasBias>(it, image, map, channel, tap_row, gradients);
+    }
+    for (; map < it.out_channels; ++map) {
+      add_unfolded_gradients<Side, 1, HasBias>(it, image, map, channel, tap_row, gradients);
+    }
+  };
   for (int channel = 0; channel < it.in_channels; ++channel) {
     for (int tap_row = 0; tap_row < Side; ++tap_row) {
-      int map = 0;
-      for (; map + maps <= it.out_channels; map += maps) {
-        add_unfolded_gradients<Side, maps>(it, image, map, channel, tap_row, gradients);
-      }
-      for (; map < it.out_channels; ++map) {
-        add_unfolded_gradients<Side, 1>(it, image, map, channel, tap_row, gradients);
+      if (it.bias >= 0 && channel == 0 && tap_row == 0) {
+        add(std::true_type(), channel, tap_row);
+      } else {
+        add(std::false_type(), channel, tap_row);
       }
     }
   }

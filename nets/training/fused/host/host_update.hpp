@@ -130,37 +130,55 @@ void sum_filter_tile(const C* partials, int groups, int gradients, C* sums) {
   }
 }
 
-/// All tiles that a thread has.
+/// New parameters of a tile of a dense layer.
+template <class C>
+void change_dense_tile(const step_data<C>& data, const step_table& table, const step_rule<C>& rule, std::int64_t images,
+                       const update_tile& tile, C* sums) {
+  const step_layer& it = table.layer[tile.layer];
+  const int inputs = it.in_size(), count = std::min(tile_columns, inputs - tile.first_column);
+  const int outputs = std::min(tile_outputs, it.out_channels - tile.first_output);
+  const bool has_bias = tile.first_column + tile_columns > inputs && it.bias >= 0;
+  sum_dense_tile(it, data.factors, table.factors, images, tile, sums);
+  for (int k = 0; k < outputs; ++k) {
+    const C* const of_output = sums + k * tile_columns;
+    const int output = tile.first_output + k;
+    change_parameters(data, rule, it.weights + std::int64_t{output} * inputs + tile.first_column, of_output,
+                      static_cast<C>(it.weight_scale), count);
+    if (has_bias) {
+      change_parameters(data, rule, it.bias + output, of_output + count, static_cast<C>(it.bias_scale), 1);
+    }
+  }
+}
+
+/// All tiles that a thread has. Factors lie in the caches of the threads that made them. So a thread takes the tiles of
+/// all outputs for some inputs, which read the same x, if there are more than two such columns of tiles for each
+/// thread.
 template <class C>
 void change_tiles(const host_step_team& team, const step_data<C>& data, const step_scratch<C>& scratch,
                   const step_rule<C>& rule, std::int64_t images, step_league league) {
   const step_table& table = scratch.table();
   C* const sums = scratch.sums_of_slices();
-  for (int which = league.rank; which < table.update_tiles; which += league.size) {
-    const update_tile tile = data.update_tiles[which];
-    if (tile.layer == update_tile::losses) {
-      add_losses_of_groups(team, data, table.groups);
-    } else if (tile.layer == update_tile::filters) {
-      const int first = tile.first_column;
-      sum_filter_tile(data.partials + first, table.groups, table.gradients, sums);
-      change_filters_of(data, table, rule, sums, first, std::min(first + tile_columns, table.gradients));
-    } else {
-      const step_layer& it = table.layer[tile.layer];
-      const int inputs = it.in_size(), count = std::min(tile_columns, inputs - tile.first_column);
-      const int outputs = std::min(tile_outputs, it.out_channels - tile.first_output);
-      const bool has_bias = tile.first_column + tile_columns > inputs && it.bias >= 0;
-      sum_dense_tile(it, data.factors, table.factors, images, tile, sums);
-      for (int k = 0; k < outputs; ++k) {
-        const C* const of_output = sums + k * tile_columns;
-        const int output = tile.first_output + k;
-        change_parameters(data, rule, it.weights + std::int64_t{output} * inputs + tile.first_column, of_output,
-                          static_cast<C>(it.weight_scale), count);
-        if (has_bias) {
-          change_parameters(data, rule, it.bias + output, of_output + count, static_cast<C>(it.bias_scale), 1);
-        }
+  int share = 0;
+  const auto is_own = [&] { return share++ % league.size == league.rank; };
+  for (int which = 0; which < table.layers; ++which) {
+    const step_layer& it = table.layer[which];
+    if (it.kind != step_kind::dense) continue;
+    const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
+    const bool together = columns > 2 * tile_columns * league.size;
+    for (int column = 0; column < columns; column += tile_columns) {
+      bool takes = together && is_own();
+      for (int output = 0; output < it.out_channels; output += tile_outputs) {
+        if (!together) takes = is_own();
+        if (takes) change_dense_tile(data, table, rule, images, {which, output, column}, sums);
       }
     }
   }
+  for (int first = 0; first < table.gradients; first += tile_columns) {
+    if (!is_own()) continue;
+    sum_filter_tile(data.partials + first, table.groups, table.gradients, sums);
+    change_filters_of(data, table, rule, sums, first, std::min(first + tile_columns, table.gradients));
+  }
+  if (is_own()) add_losses_of_groups(team, data, table.groups);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET
