@@ -23,7 +23,7 @@ struct onednn_product_key {
   float alpha;
   float beta;
   bool adds_to_c;  ///< beta C, and writes C
-  bool adds_bias;
+  bool adds_bias;  ///< of the columns, to a single product
   int threads;
 
   bool operator==(const onednn_product_key&) const = default;
@@ -50,11 +50,10 @@ inline dnnl::memory::desc onednn_matrices(const onednn_product_key& key, int whi
   return {extents, type, strides};
 }
 
+/// The bias of the columns of a single product.
 inline dnnl::memory::desc onednn_bias(const onednn_product_key& key) {
-  using dnnl::memory;
-  const memory::dim n = key.shape.extents[1];
-  if (key.shape.extents[3] == 1) return {{1, n}, key.element, memory::dims{n, 1}};
-  return {{1, 1, n}, key.element, memory::dims{n, n, 1}};
+  const dnnl::memory::dim n = key.shape.extents[1];
+  return {{1, n}, key.element, dnnl::memory::dims{n, 1}};
 }
 
 /// What a product of oneDNN reads and writes: addresses.
