@@ -14,6 +14,7 @@
 #include <prumo/types.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -48,8 +49,8 @@ class squares_of_vector {
   static constexpr std::int64_t lanes = static_cast<std::int64_t>(Bytes / sizeof(C));
 
   [[gnu::always_inline]] static void hand_out(const square_row<C>& row) {
-    const words gradients = reinterpret_cast<words>(load(row.dy));
     if constexpr (Kind == pooling_kind::maximum) {
+      const auto gradients = std::bit_cast<words>(load(row.dy));
       const numbers of_above[2] = {load(row.above), load(row.above + lanes)};
       const numbers of_below[2] = {load(row.below), load(row.below + lanes)};
       // The first of the largest values has its gradient, and the others have 0.
@@ -61,7 +62,8 @@ class squares_of_vector {
       store_in_turns(of_two & ~second, of_two & second, row.upper);
       store_in_turns(of_three & third, gradients & fourth, row.lower);
     } else {
-      const words parts = reinterpret_cast<words>(reinterpret_cast<numbers>(gradients) / C(4));
+      const numbers means = load(row.dy) / C(4);
+      const auto parts = std::bit_cast<words>(means);
       store_in_turns(parts, parts, row.upper);
       store_in_turns(parts, parts, row.lower);
     }
@@ -77,9 +79,9 @@ class squares_of_vector {
   template <std::size_t First>
   [[gnu::always_inline]] static numbers every_second(const numbers (&neighbours)[2]) {
     return [&]<std::size_t... At>(std::index_sequence<At...>) {
-      return reinterpret_cast<numbers>(shuffle<word>(reinterpret_cast<words>(neighbours[0]),
-                                                     reinterpret_cast<words>(neighbours[1]),
-                                                     std::index_sequence<(2 * At + First)...>()));
+      const words chosen = shuffle<word>(std::bit_cast<words>(neighbours[0]), std::bit_cast<words>(neighbours[1]),
+                                         std::index_sequence<(2 * At + First)...>());
+      return std::bit_cast<numbers>(chosen);
     }(std::make_index_sequence<static_cast<std::size_t>(lanes)>());
   }
 
@@ -87,7 +89,7 @@ class squares_of_vector {
   [[gnu::always_inline]] static words take_larger(numbers values, numbers& largest) {
     const auto takes = ~(values <= largest) & (largest == largest);  // NOLINT(misc-redundant-expression)
     largest = takes ? values : largest;
-    return reinterpret_cast<words>(takes);
+    return std::bit_cast<words>(takes);
   }
 
   /// A word of `first`, one of `second`, and so on.
@@ -166,15 +168,16 @@ void hand_out_in_vectors(const square_row<T>& row, std::int64_t count) {
 /// The gradients of `count` squares. Compilers make good code of a short row of means.
 template <pooling_kind Kind, class T>
 void hand_out_squares(const square_row<T>& row, std::int64_t count) {
-  using C = compute_t<T>;
-  if (Kind == pooling_kind::maximum || count >= simd<C>::lanes) {
+  if constexpr (Kind == pooling_kind::maximum) {
     hand_out_in_vectors<Kind>(row, count);
-    return;
-  }
-  PRUMO_INDEPENDENT_ITERATIONS
-  for (std::int64_t j = 0; j < count; ++j) {
-    const T part = static_cast<T>(static_cast<C>(row.dy[j]) / C(4));
-    row.upper[2 * j] = row.upper[2 * j + 1] = row.lower[2 * j] = row.lower[2 * j + 1] = part;
+  } else {
+    using C = compute_t<T>;
+    if (count >= simd<C>::lanes) return hand_out_in_vectors<Kind>(row, count);
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t j = 0; j < count; ++j) {
+      const T part = static_cast<T>(static_cast<C>(row.dy[j]) / C(4));
+      row.upper[2 * j] = row.upper[2 * j + 1] = row.lower[2 * j] = row.lower[2 * j + 1] = part;
+    }
   }
 }
 
