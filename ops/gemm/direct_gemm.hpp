@@ -79,9 +79,9 @@ bool is_measured_for_onednn(const gemm_problem<T>& problem) {
   return std::is_same_v<T, float> && simd_bytes >= 64 && problem.batch == 1 && !problem.has_epilogue();
 }
 
-/// Whether C has many rows, and columns that fill a register of oneDNN's kernel almost or wholly. It then multiplies
-/// faster than ours do, from memory, too: 79 x 13 x 5000 takes 73 us from the caches and 103 us from memory, and 99 and
-/// 128 us in the kernel for few columns.
+/// Whether C has many rows, and its columns fill a vector register, or nearly fill it. oneDNN's kernel is then faster
+/// than ours, whether A is in the caches or not. For 79 x 13 x 5000, oneDNN takes 73 us from the caches and 103 us from
+/// memory, and our kernel for few columns takes 99 and 128 us.
 template <class T>
 bool fills_a_register(const gemm_problem<T>& given) {
   constexpr std::int64_t lanes = 16, fewest = 13, many_rows = 40, short_sum = 64, few_products = std::int64_t{1} << 17;

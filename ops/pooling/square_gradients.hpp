@@ -37,8 +37,8 @@ struct square_row {
   }
 };
 
-/// As many squares as there are lanes in a vector of so many bytes: a register or a part of it, because rows of nets
-/// are often shorter than a register.
+/// As many squares as a vector of `Bytes` bytes has lanes. The vector may be a part of a register, because the rows of
+/// many nets are shorter than a register.
 template <pooling_kind Kind, class C, std::size_t Bytes>
 class squares_of_vector {
   using word = typename math_constants<C>::word;

@@ -32,7 +32,7 @@ class bound_primitive {
     }
   }
 
-  /// An address is set only if it is another one, so calls with the same arrays do nothing but execute.
+  /// Sets an address only if it has changed. Calls with the same arrays then do nothing but execute the primitive.
   void run(std::span<void* const> arrays) {
     for (std::size_t which = 0; which < arrays_.size(); ++which) {
       if (arrays_[which].get_data_handle() != arrays[which]) arrays_[which].set_data_handle(arrays[which]);

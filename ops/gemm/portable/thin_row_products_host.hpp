@@ -77,8 +77,8 @@ class thin_row_products {
   /// Columns that are multiplied at once, so that A is read once for all of them: for more, there are not enough
   /// registers.
   static constexpr int most_columns = simd_has_many_registers ? 14 : 6;
-  /// From so many on, what is prefetched goes to the second-level cache only, which is as fast from memory, and costs
-  /// less if A is near.
+  /// With this number of columns or more, rows are prefetched into the second-level cache only. That is as fast as the
+  /// first-level cache if A comes from memory, and costs less if A is in a cache already.
   static constexpr int many_columns = 7;
   static constexpr std::int64_t columns_at_once(std::int64_t left) {
     return thin_blocks_of(left, thin_blocks_of(left, most_columns));

@@ -91,7 +91,7 @@ class square_windows {
   template <class Slopes>
   void go_back_rows(const step_layer& it, C* image, sums& result, const Slopes& slopes_below) const {
     constexpr bool has_dx = !std::is_same_v<Slopes, nothing_below>;
-    // Compilers would load what lies behind references again after each store.
+    // Local copies, because a compiler loads the members of `it` again after each store, which might have changed them.
     const int x_pitch = it.x.pitch, dx_pitch = it.dx.pitch, width = it.in_width, rows = it.out_height;
     const int left = width % vector::lanes, last = width - vector::lanes, dy_pitch = it.dy.pitch;
     sums all;
