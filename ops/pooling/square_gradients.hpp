@@ -6,7 +6,7 @@
 
 #include "pooling_problem.hpp"
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/number_runs.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -129,39 +129,23 @@ void hand_out_in_vectors(const square_row<C>& row, std::int64_t count) {
   }
 }
 
-/// to[i] = from[i] for i < count, of which one type is float. The last vector repeats numbers of the one before it.
-template <class From, class To, class Convert>
-[[gnu::always_inline]] inline void convert_row(const From* from, To* to, std::int64_t count, const Convert& convert) {
-  constexpr std::int64_t lanes = simd<float>::lanes;
-  if (count < lanes) {
-    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
-    return;
-  }
-  for (std::int64_t i = 0; i < count; i += lanes) {
-    const std::int64_t at = std::min(i, count - lanes);
-    convert(from + at, to + at);
-  }
-}
-
 /// The same of 16-bit numbers, which are computed as floats.
 template <pooling_kind Kind, class T>
   requires(!std::is_floating_point_v<T>)
 void hand_out_in_vectors(const square_row<T>& row, std::int64_t count) {
   constexpr std::int64_t at_once = 64;
   float above[2 * at_once], below[2 * at_once], dy[at_once], upper[2 * at_once], lower[2 * at_once];
-  const auto widened = [](const T* from, float* to) PRUMO_ALWAYS_INLINE { load_vector(from).store(to); };
-  const auto rounded = [](const float* from, T* to) PRUMO_ALWAYS_INLINE { store_vector(simd<float>::load(from), to); };
   for (std::int64_t begin = 0; begin < count; begin += at_once) {
     const square_row<T> some = row.from(begin);
     const std::int64_t squares = std::min(at_once, count - begin);
-    convert_row(some.dy, dy, squares, widened);
+    copy_run(some.dy, squares, dy);
     if constexpr (Kind == pooling_kind::maximum) {
-      convert_row(some.above, above, 2 * squares, widened);
-      convert_row(some.below, below, 2 * squares, widened);
+      copy_run(some.above, 2 * squares, above);
+      copy_run(some.below, 2 * squares, below);
     }
     hand_out_in_vectors<Kind, float>({above, below, dy, upper, lower}, squares);
-    convert_row(upper, some.upper, 2 * squares, rounded);
-    convert_row(lower, some.lower, 2 * squares, rounded);
+    round_run(upper, 2 * squares, some.upper);
+    round_run(lower, 2 * squares, some.lower);
   }
 }
 

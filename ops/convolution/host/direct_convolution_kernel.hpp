@@ -17,9 +17,9 @@
 #include "direct_convolution_layout.hpp"
 #include "gemm_activation.hpp"
 #include "image_rows.hpp"
-#include "number_runs.hpp"
 #include "pooling_kernel.hpp"
 #include "side_by_side_windows.hpp"
+#include <prumo/detail/host/number_runs.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
@@ -246,7 +246,7 @@ class direct_convolution_kernel {
     const std::int64_t columns = problem_.columns;
     if (layout_.sum_pitch == columns) return sums;
     for (std::int64_t r = 0; r < rows; ++r) {
-      copy_run(sums + r * layout_.sum_pitch, columns, own.results + r * columns);
+      prumo::detail::copy_run(sums + r * layout_.sum_pitch, columns, own.results + r * columns);
     }
     return own.results;
   }
@@ -300,7 +300,7 @@ class direct_convolution_kernel {
       }
     } else {
       T* const rounded = streaming_ ? own.rounded : to;
-      round_run(values, count, rounded);
+      prumo::detail::round_run(values, count, rounded);
       if (streaming_) prumo::detail::stream_run(to, rounded, count);
     }
   }

@@ -4,9 +4,9 @@
 /// \file
 /// Copies of images' rows for kernels on hosts.
 
-#include "number_runs.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/number_runs.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -100,7 +100,7 @@ struct image_rows {
       if (has_room && end - begin <= simd<C>::lanes) {
         prumo::detail::load_vector(first).store(to + begin);
       } else {
-        copy_run(first, end - begin, to + begin);
+        prumo::detail::copy_run(first, end - begin, to + begin);
       }
     } else {
       std::int64_t done = begin;
