@@ -128,8 +128,9 @@ std::size_t cold_copies(std::size_t footprint, std::size_t cache_bytes) {
 
 std::size_t cold_copies(std::size_t footprint, std::size_t touched, std::size_t cache_bytes) {
   constexpr std::size_t most_bytes = std::size_t{2} << 30;
+  if (touched >= footprint) return cold_copies(touched, cache_bytes);
   const std::size_t usual = cold_copies(footprint, cache_bytes);
-  if (touched >= footprint || touched == 0) return usual;
+  if (touched == 0) return usual;
   return std::clamp(cold_copies(touched, cache_bytes), usual, std::max(usual, most_bytes / footprint));
 }
 

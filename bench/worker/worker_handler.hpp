@@ -102,7 +102,8 @@ class worker_handler final : public protocol::request_handler {
     if (const std::string reason = operation.why_unsupported(choice); !reason.empty()) throw unsupported_error(reason);
     const std::size_t touched = cases::touched_bytes(arrays, choice.type, choice.layout);
     const std::size_t copies = request.cold ? protocol::cold_copies(footprint, touched, last_level_cache_bytes()) : 1;
-    require_device_memory(instance_, case_label(choice), static_cast<std::int64_t>(copies * footprint));
+    const std::size_t allocated = cases::prepared_case<Exec>::allocated_bytes(arrays, choice, copies);
+    require_device_memory(instance_, case_label(choice), static_cast<std::int64_t>(allocated));
     if (request.transferred) {
       protocol::require_memory(case_label(choice) + " on the host", static_cast<std::int64_t>(footprint));
     }

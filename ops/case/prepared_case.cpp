@@ -2,12 +2,13 @@
 #include "compare.hpp"
 #include "fill_arrays.hpp"
 #include <prumo/case/prepared_case.hpp>
-#include <prumo/detail/huge_pages.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/error.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <string>
+#include <utility>
 
 namespace prumo::cases {
 namespace {
@@ -43,22 +44,50 @@ array_ref describe(const array_specification& array, const specification& choice
   return result;
 }
 
-}  // namespace
+/// A line of a cache. On the devices at hand a sector is half of it.
+constexpr std::size_t line_bytes = 64;
 
-std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
-  std::size_t bytes = 0;
+std::vector<std::size_t> bytes_of_arrays(const std::vector<array_specification>& arrays, dtype type,
+                                         array_layout layout) {
+  std::vector<std::size_t> bytes;
   for (const array_specification& array : arrays) {
-    bytes += static_cast<std::size_t>(elements_spanned(array, layout)) * element_bytes(array, type);
+    bytes.push_back(static_cast<std::size_t>(elements_spanned(array, layout)) * element_bytes(array, type));
   }
   return bytes;
 }
 
-std::size_t touched_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
-  std::vector<array_specification> touched = arrays;
-  for (array_specification& array : touched) {
-    if (array.rows_read) array.extents[0] = std::min(array.extents[0], *array.rows_read);
+template <class Exec>
+std::vector<typename case_memory<Exec>::array> wanted_memory(const std::vector<array_specification>& arrays,
+                                                             const specification& choice) {
+  const std::vector<std::size_t> bytes = bytes_of_arrays(arrays, choice.type, choice.layout);
+  std::vector<typename case_memory<Exec>::array> wanted;
+  for (std::size_t which = 0; which < arrays.size(); ++which) wanted.push_back({arrays[which].name, bytes[which]});
+  return wanted;
+}
+
+std::vector<array_specification> checked_arrays(const specification& choice, std::vector<array_specification> arrays) {
+  for (const array_specification& array : arrays) {
+    if (array.extents.size() <= static_cast<std::size_t>(max_rank)) continue;
+    throw argument_error(choice.op + ": array '" + array.name + "' of its case has rank " +
+                         std::to_string(array.extents.size()) + "; the highest is " + std::to_string(max_rank));
   }
-  return footprint_bytes(touched, type, layout);
+  return arrays;
+}
+
+}  // namespace
+
+std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
+  const std::vector<std::size_t> bytes = bytes_of_arrays(arrays, type, layout);
+  return std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+}
+
+std::size_t touched_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout) {
+  std::size_t touched = 0;
+  for (array_specification array : arrays) {
+    if (array.rows_read) array.extents[0] = std::min(array.extents[0], *array.rows_read);
+    touched += (footprint_bytes({array}, type, layout) + line_bytes - 1) / line_bytes * line_bytes;
+  }
+  return touched;
 }
 
 template <class Exec>
@@ -67,64 +96,38 @@ prepared_case<Exec>::prepared_case(context<Exec>& ctx, const operation_case<Exec
     : context_(ctx),
       operation_(operation),
       choice_(choice),
-      specifications_(operation.arrays(choice.shape, choice.values)),
-      footprint_(copies * cases::footprint_bytes(specifications_, choice.type, choice.layout)) {
-  for (const array_specification& array : specifications_) {
-    if (array.extents.size() <= static_cast<std::size_t>(max_rank)) continue;
-    throw argument_error(choice.op + ": array '" + array.name + "' of its case has rank " +
-                         std::to_string(array.extents.size()) + "; the highest is " + std::to_string(max_rank));
+      specifications_(checked_arrays(choice, operation.arrays(choice.shape, choice.values))),
+      memory_(ctx, choice.op, wanted_memory<Exec>(specifications_, choice), copies) {
+  for (std::size_t which = 0; which < specifications_.size(); ++which) {
+    arrays_.push_back(describe<typename Exec::memory_space>(specifications_[which], choice_, memory_.data(0, which)));
   }
-  allocate(copies);
+  // What lies between the elements is no element: every type's bytes of ones are a NaN, or no index.
+  if (choice_.layout == array_layout::strided || memory_.is_shared()) memory_.set(std::byte{0xff});
+  for (std::size_t copy = 0; copy < (memory_.is_shared() ? 1 : copies); ++copy) {
+    point_to(copy);
+    fill_inputs();
+    fill_outputs();
+  }
+  if (memory_.is_shared()) memory_.spread();
   bind();
-  for (const std::vector<array_ref>& arrays : copies_) {
-    fill_inputs(arrays);
-    fill_outputs(arrays);
-  }
   context_.fence();
 }
 
 template <class Exec>
+std::size_t prepared_case<Exec>::allocated_bytes(const std::vector<array_specification>& arrays,
+                                                 const specification& choice, std::size_t copies) {
+  return case_memory<Exec>::allocated_bytes(bytes_of_arrays(arrays, choice.type, choice.layout), copies);
+}
+
+template <class Exec>
 typename prepared_case<Exec>::array_memory prepared_case<Exec>::memory_of(std::size_t copy, std::size_t which) const {
-  const bytes_view& allocation = allocations_[copy * specifications_.size() + which];
-  return {allocation.data(), allocation.extent(0), specifications_[which].role};
+  return {memory_.data(copy, which), memory_.bytes(which), specifications_[which].role};
 }
 
 template <class Exec>
-void prepared_case<Exec>::allocate(std::size_t copies) {
-  for (std::size_t copy = 0; copy < copies; ++copy) {
-    std::vector<array_ref> arrays;
-    for (const array_specification& array : specifications_) {
-      const std::size_t bytes =
-          static_cast<std::size_t>(elements_spanned(array, choice_.layout)) * element_bytes(array, choice_.type);
-      try {
-        allocations_.emplace_back(
-            Kokkos::view_alloc(context_.instance(), Kokkos::WithoutInitializing, "prumo::case::" + array.name), bytes);
-      } catch (const std::exception& cause) {
-        throw memory_error(choice_.op + ": array '" + array.name + "' of " + std::to_string(bytes) + " bytes (" +
-                           std::to_string(footprint_) + " for the case) cannot be allocated: " + cause.what());
-      }
-      if constexpr (is_host_space<Exec>) prumo::detail::prefer_huge_pages(allocations_.back().data(), bytes);
-      if (choice_.layout == array_layout::strided) {
-        // What lies between the elements is no element: every type's bytes of ones are a NaN, or no index.
-        Kokkos::deep_copy(context_.instance(), allocations_.back(), std::byte{0xff});
-      }
-      arrays.push_back(describe<typename Exec::memory_space>(array, choice_, allocations_.back().data()));
-    }
-    copies_.push_back(std::move(arrays));
-  }
-}
-
-template <class Exec>
-void prepared_case<Exec>::bind() {
-  calls_.clear();
-  for (const std::vector<array_ref>& arrays : copies_) {
-    calls_.push_back(operation_.repeatable_call(context_, choice_, arrays));
-  }
-}
-
-template <class Exec>
-void prepared_case<Exec>::fill(const array_ref& target, std::size_t which) {
+void prepared_case<Exec>::fill(std::size_t which) {
   const Exec& instance = context_.instance();
+  const array_ref& target = arrays_[which];
   const array_specification& array = specifications_[which];
   const detail::element_order order(target);
   const std::int64_t count = element_count(array);
@@ -145,16 +148,16 @@ void prepared_case<Exec>::fill(const array_ref& target, std::size_t which) {
 }
 
 template <class Exec>
-void prepared_case<Exec>::fill_inputs(case_arrays arrays) {
+void prepared_case<Exec>::fill_inputs() {
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
-    if (specifications_[which].role == array_role::input) fill(arrays[which], which);
+    if (specifications_[which].role == array_role::input) fill(which);
   }
 }
 
 template <class Exec>
-void prepared_case<Exec>::fill_outputs(case_arrays arrays) {
+void prepared_case<Exec>::fill_outputs() {
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
-    if (specifications_[which].role != array_role::input) fill(arrays[which], which);
+    if (specifications_[which].role != array_role::input) fill(which);
   }
 }
 
@@ -167,7 +170,8 @@ bool prepared_case<Exec>::reads_results() const {
 template <class Exec>
 check_result prepared_case<Exec>::verify(double budget, const std::function<void()>& call, kept_reference* kept,
                                          std::size_t copy) {
-  fill_outputs(copies_.at(copy));
+  point_to(copy);
+  fill_outputs();
   if (call) {
     call();
   } else {
@@ -176,13 +180,14 @@ check_result prepared_case<Exec>::verify(double budget, const std::function<void
   context_.fence();
 
   std::vector<detail::host_output> outputs(specifications_.size());
-  std::vector<Kokkos::View<std::byte*, Kokkos::HostSpace>> mirrors;
+  using result_bytes = Kokkos::View<std::byte*, typename Exec::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  std::vector<decltype(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, std::declval<result_bytes>()))> mirrors;
   for (std::size_t which = 0; which < specifications_.size(); ++which) {
     if (specifications_[which].role == array_role::input) continue;
-    const bytes_view& allocation = allocations_[copy * specifications_.size() + which];
-    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, allocation));
+    const result_bytes there(memory_.data(copy, which), memory_.bytes(which));
+    mirrors.push_back(Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, there));
     outputs[which] = {mirrors.back().data(), specifications_[which], choice_.type,
-                      detail::element_order(copies_[copy][which]), element_count(specifications_[which])};
+                      detail::element_order(arrays_[which]), element_count(specifications_[which])};
   }
 
   const std::int64_t parts = operation_.reference_parts(choice_.shape, choice_.values);

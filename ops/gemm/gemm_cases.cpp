@@ -126,8 +126,10 @@ class product_case final : public operation_case<Exec> {
   std::function<void()> repeatable_call(context<Exec>& ctx, const specification& choice,
                                         case_arrays arrays) const override {
     const gemm_choice what(choice);
-    const gemm_operands<IsBatched> of(what, choice.type, arrays);
-    return [what, of, options = options_of(choice, what, of.bias), &ctx] {
+    gemm_operands<IsBatched> of(what, choice.type, arrays);
+    return [what, of, options = options_of(choice, what, of.bias), arrays, &ctx]() mutable {
+      of.move_to(arrays);
+      set_bias(options, what, of.bias);
       gemm(ctx, as_transposition(what.trans_a), as_transposition(what.trans_b), what.alpha, of.a, of.b, what.beta, of.c,
            options);
     };

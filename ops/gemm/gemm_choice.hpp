@@ -117,6 +117,14 @@ struct gemm_operands {
     bias = array_ref(nullptr, c.type, {what.bias_entries()}, {layout == array_layout::strided ? 2 : 1});
   }
 
+  /// The same operands in other memory.
+  void move_to(case_arrays arrays) {
+    a.data = arrays[0].data;
+    b.data = arrays[1].data;
+    c.data = arrays[2].data;
+    if (arrays.size() > 3) bias.data = arrays[3].data;
+  }
+
  private:
   template <class Of>
   void place(const gemm_choice& what, dtype type, const Of& of) {
@@ -138,13 +146,17 @@ inline gemm_mode mode_of(const specification& choice) {
   return gemm_mode::strict;
 }
 
+inline void set_bias(gemm_options& options, const gemm_choice& what, const array_ref& bias) {
+  if (what.bias == bias_kind::of_columns) options.column_bias = bias;
+  if (what.bias == bias_kind::of_rows) options.row_bias = bias;
+}
+
 inline gemm_options options_of(const specification& choice, const gemm_choice& what, const array_ref& bias) {
   gemm_options options;
   if (choice.implementation != "auto") options.implementation = choice.implementation;
   options.mode = mode_of(choice);
   options.activation = what.activation;
-  if (what.bias == bias_kind::of_columns) options.column_bias = bias;
-  if (what.bias == bias_kind::of_rows) options.row_bias = bias;
+  set_bias(options, what, bias);
   return options;
 }
 

@@ -200,6 +200,16 @@ call resolve(const operation& what, const protocol::case_request& request, std::
   return extents;
 }
 
+std::size_t touched_bytes(const operation& what, dtype type, const call& extents) {
+  constexpr std::size_t line = 64;
+  std::size_t touched = 0;
+  for (const array_extent& array : arrays_of(what, type, extents)) {
+    const std::size_t bytes = static_cast<std::size_t>(array.elements) * bytes_of(array.type);
+    touched += (bytes + line - 1) / line * line;
+  }
+  return touched;
+}
+
 protocol::resolve_answer describe(const operation& what, const call& it, dtype type) {
   protocol::resolve_answer answer;
   call extents = it;

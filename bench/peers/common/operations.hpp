@@ -72,6 +72,9 @@ struct array_extent {
 /// The arrays, the output last.
 std::vector<array_extent> arrays_of(const operation& what, dtype type, const call& extents);
 
+/// The bytes that a call brings into the caches: whole lines of each array.
+std::size_t touched_bytes(const operation& what, dtype type, const call& extents);
+
 /// The axes for the protocol, with defaults for extents that may be left out.
 std::vector<protocol::named_number> axes_of(const operation& what);
 

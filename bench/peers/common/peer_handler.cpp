@@ -116,7 +116,8 @@ protocol::prepare_answer peer_handler::prepare(const protocol::prepare_request& 
     }
   }
   const auto footprint = static_cast<std::size_t>(describe(what, extents, chosen.type).footprint_bytes);
-  const std::size_t copies = request.cold ? protocol::cold_copies(footprint, last_level_cache_bytes()) : 1;
+  const std::size_t touched = touched_bytes(what, chosen.type, extents);
+  const std::size_t copies = request.cold ? protocol::cold_copies(footprint, touched, last_level_cache_bytes()) : 1;
   const auto needed = static_cast<std::int64_t>(copies * footprint);
   protocol::require_memory(what.op + " " + request.dtype, needed);
 

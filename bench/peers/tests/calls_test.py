@@ -50,10 +50,16 @@ class ColdCopies(unittest.TestCase):
     def test_are_twice_the_cache_together(self):
         self.assertEqual([machine.cold_copies(it, 1000) for it in (100, 300, 5000, 0)], [20, 7, 1, 1])
 
+    def test_of_arrays_shorter_than_a_line_are_as_many_as_the_lines_need(self):
+        case = Case(OPERATIONS["add"], "f32", {"n": 10}, {})
+        self.assertEqual((case.footprint, case.touched), (120, 192))
+        self.assertEqual(machine.cold_copies(case.footprint, 1000, case.touched), 11)
+
     def test_of_a_call_that_looks_up_a_few_rows_count_these(self):
         shape = {"rows": 10, "columns": 32, "table": 1000}
         case = Case(OPERATIONS["gather_rows"], "f32", shape, {})
-        self.assertEqual(case.footprint - case.touched, 990 * 32 * 4)
+        lines_of_indices = 128
+        self.assertEqual(case.touched, 2 * 10 * 32 * 4 + lines_of_indices)
         self.assertEqual(machine.cold_copies(case.footprint, 10000, case.touched), -(-20000 // case.touched))
         self.assertEqual(machine.cold_copies(1 << 30, 10000, 100), 2)  # of 2 GiB
         self.assertEqual(machine.cold_copies(3 << 30, 10000, 100), 1)

@@ -205,6 +205,11 @@ TEST(cold_copies, of_calls_that_touch_a_part_are_as_many_as_the_part_needs) {
   EXPECT_EQ(cold_copies(std::size_t{3} << 30, 100, 1000), 1u);
 }
 
+TEST(cold_copies, of_arrays_shorter_than_a_line_are_as_many_as_the_lines_need) {
+  EXPECT_EQ(cold_copies(120, 192, 1000), 11u);
+  EXPECT_EQ(cold_copies(120, 120, 1000), 17u);
+}
+
 TEST(cold_copies, are_twice_the_cache_together) {
   EXPECT_EQ(cold_copies(100, 1000), 20u);
   EXPECT_EQ(cold_copies(300, 1000), 7u);

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from prumo_peers.common import philox, rounding
+from prumo_peers.common import machine, philox, rounding
 from prumo_peers.common.contents import Constant, Indices, Uniform
 from prumo_peers.common.device_calls import ResidentCalls, TransferredCalls
 from prumo_peers.common.nvml import Reading, told_between
@@ -22,7 +22,8 @@ class Case:
         self.array_bytes = [math.prod(extents) * rounding.BYTES[self.dtype_of(which)]
                             for which, (extents, _) in enumerate(self.arrays)]
         self.footprint = sum(self.array_bytes)
-        self.touched = self.footprint - operation.untouched_elements(shape) * rounding.BYTES[dtype]  # by a call
+        untouched = operation.untouched_elements(shape) * rounding.BYTES[dtype]
+        self.touched = sum(map(machine.whole_lines, self.array_bytes)) - untouched  # by a call
         self.transfer_bytes = None  # to the device and back, where calls contain copies
 
     def dtype_of(self, which):

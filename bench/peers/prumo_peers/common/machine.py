@@ -71,11 +71,18 @@ def last_level_cache_bytes():
     return 32 << 20
 
 
+def whole_lines(size):
+    """These bytes in whole lines of a cache."""
+    return -(-size // 64) * 64
+
+
 def cold_copies(footprint, cache_bytes, touched=None):
-    """The number of copies that together are at least twice the last-level cache. Where a call touches only a part of
-    its arrays, as one that looks up a few rows of a large table, as many as that part needs, or as fit into 2 GiB.
+    """The number of copies that together are at least twice the last-level cache, if each brings ``touched`` bytes into
+    it. They are more than the arrays have where these fill a part of a line. They are fewer where a call touches only a
+    part of its arrays, as one that looks up a few rows of a large table: then there are as many copies as that part
+    needs, or as fit into 2 GiB.
     """
-    usual = max(1, -(-2 * cache_bytes // footprint)) if footprint else 1
+    usual = max(1, -(-2 * cache_bytes // max(footprint, touched or 0))) if footprint else 1
     if not touched or touched >= footprint:
         return usual
     return max(usual, min(-(-2 * cache_bytes // touched), (2 << 30) // footprint))

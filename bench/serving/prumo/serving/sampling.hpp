@@ -97,8 +97,9 @@ class sampler {
 /// `cache_bytes`: together the copies are at least twice as large as the cache.
 std::size_t cold_copies(std::size_t footprint, std::size_t cache_bytes);
 
-/// The same where a call touches only a part of its arrays, as one that looks up a few rows of a large table. There are
-/// as many copies as that part needs, or as fit into 2 GiB.
+/// The same where a call brings `touched` bytes into the caches. They are more than the arrays have where these fill a
+/// part of a line. They are fewer where a call touches only a part of its arrays, as one that looks up a few rows of a
+/// large table: then there are as many copies as that part needs, or as fit into 2 GiB.
 std::size_t cold_copies(std::size_t footprint, std::size_t touched, std::size_t cache_bytes);
 
 }  // namespace prumo::protocol

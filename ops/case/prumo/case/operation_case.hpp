@@ -76,7 +76,8 @@ class operation_case {
   virtual void run(context<Exec>& ctx, const specification& choice, case_arrays arrays) const = 0;
 
   /// The same call as a function, which may be called again and again as long as the arguments live. What a program
-  /// would know before, such as parameters by their names, is found out only once.
+  /// would know before, such as parameters by their names, is found out only once. Between calls the `data` of `arrays`
+  /// may change, and nothing else of them.
   virtual std::function<void()> repeatable_call(context<Exec>& ctx, const specification& choice,
                                                 case_arrays arrays) const {
     return [this, &ctx, &choice, arrays] { run(ctx, choice, arrays); };

@@ -4,6 +4,7 @@
 /// \file
 /// A case with its memory: allocated, filled, run, compared.
 
+#include <prumo/case/case_memory.hpp>
 #include <prumo/case/operation_case.hpp>
 
 #include <cstddef>
@@ -16,7 +17,7 @@ namespace prumo::cases {
 /// Bytes of one copy of all arrays of a case.
 std::size_t footprint_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
 
-/// Those of the bytes that a call reads or writes: not the rows that no index chooses.
+/// The bytes that a call brings into the caches: whole lines of each array, without the rows that no index chooses.
 std::size_t touched_bytes(const std::vector<array_specification>& arrays, dtype type, array_layout layout);
 
 /// The entries of each part of a reference, kept for cases that differ in their implementation alone.
@@ -41,10 +42,20 @@ class prepared_case {
   }
 
   /// Enqueues one call on the arrays of copy `which`.
-  void run(std::size_t which) { calls_[which](); }
+  void run(std::size_t which) {
+    point_to(which);
+    call_();
+  }
 
-  std::size_t copies() const { return copies_.size(); }
-  std::size_t footprint_bytes() const { return footprint_; }
+  /// Bytes that a case with so many copies of these arrays allocates.
+  static std::size_t allocated_bytes(const std::vector<array_specification>& arrays, const specification& choice,
+                                     std::size_t copies);
+
+  std::size_t copies() const { return memory_.copies(); }
+  /// The arrays of all copies.
+  std::size_t footprint_bytes() const {
+    return copies() * cases::footprint_bytes(specifications_, choice_.type, choice_.layout);
+  }
   context<Exec>& owner() const { return context_; }
   const specification& choice() const { return choice_; }
 
@@ -69,23 +80,24 @@ class prepared_case {
                       std::size_t copy = 0);
 
  private:
-  using bytes_view = Kokkos::View<std::byte*, typename Exec::memory_space>;
-
-  void allocate(std::size_t copies);
-  void bind();
-  void fill(const array_ref& target, std::size_t which);
-  void fill_inputs(case_arrays arrays);
+  void bind() { call_ = operation_.repeatable_call(context_, choice_, arrays_); }
+  /// Calls and fills then take the arrays of this copy.
+  void point_to(std::size_t copy) {
+    for (std::size_t which = 0; which < arrays_.size(); ++which) arrays_[which].data = memory_.data(copy, which);
+  }
+  void fill(std::size_t which);
+  void fill_inputs();
   /// Fills what calls write: outputs with NaN, and arrays that are both input and output with the input.
-  void fill_outputs(case_arrays arrays);
+  void fill_outputs();
 
   context<Exec>& context_;
   const operation_case<Exec>& operation_;
   specification choice_;
   std::vector<array_specification> specifications_;
-  std::vector<bytes_view> allocations_;
-  std::vector<std::vector<array_ref>> copies_;
-  std::vector<std::function<void()>> calls_;  ///< of each copy
-  std::size_t footprint_ = 0;
+  case_memory<Exec> memory_;
+  /// One description for all copies. With one for each, a call on cold arrays would wait for its description, too.
+  std::vector<array_ref> arrays_;
+  std::function<void()> call_;
 };
 
 }  // namespace prumo::cases
