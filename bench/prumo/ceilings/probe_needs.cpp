@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ceilings/probe_needs.hpp"
 
+#include "results/result_fields.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,7 +41,7 @@ std::vector<std::optional<std::string>> implementations_of(const protocol::case_
 std::vector<double> extents_of_products(const fleet_device& device, const compute_unit& unit) {
   constexpr double longest_seconds = 0.02;
   constexpr double smallest = 1024, largest = 8192, usual_flops = 1e12;
-  const json peaks = device.entry.value("peaks", json::array());
+  const json& peaks = field(device.entry, "/peaks");
   const compute_peaks peak = find_compute_peaks(peaks, unit);
   const double flops = peak.max_clock.value_or(peak.measured_clock.value_or(usual_flops));
   double extent = smallest;
@@ -67,8 +69,8 @@ std::string probed_type(std::string_view ceiling, const worker_fleet& fleet, con
 }
 
 compute_unit unit_of(const fleet_device& device, const planned_group& group) {
-  return find_compute_unit(device.entry.value("peaks", json::array()), cost_model::from_json(group.model).unit,
-                           group.dtype, group.compute_mode);
+  return find_compute_unit(field(device.entry, "/peaks"), cost_model::from_json(group.model).unit, group.dtype,
+                           group.compute_mode);
 }
 
 std::vector<probe_need> ways_to_probe(std::string_view ceiling, const worker_fleet& fleet, const planned_group& group,

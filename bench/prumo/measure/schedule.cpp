@@ -161,13 +161,13 @@ double scheduler::power_state_seconds(std::span<const planned_group> groups) con
 
 /// What each case of the current group may use beside the necessary. Leaves out what there is no time for.
 void scheduler::share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen,
-                           group_setting& setting) {
+                           needs_ahead& ahead, group_setting& setting) {
   setting.case_seconds = options_.case_limit_seconds;
   if (!std::isfinite(options_.budget_seconds)) return;
   const std::span<const planned_group> rest = std::span(groups).subspan(current);
   const auto restarts = static_cast<double>(groups.back().process_run - groups[current].process_run);
   const double left = seconds_until(deadline_) - restarts * restart_seconds_;
-  group_needs all = needs_of(rest, options_, times_, ceilings_);
+  group_needs all = ahead.from(groups, current, options_, times_, ceilings_);
   const double modest = all.modest_sum();
   if (all.least_sum + modest > left) {
     const double calls = called_seconds_ + all.calls_sum;
@@ -231,6 +231,7 @@ void scheduler::measure_runs(const bench_plan& plan, bool sizes_chosen, std::siz
   const bool limited = std::isfinite(options_.budget_seconds);
   progress_.start(plan.case_count() * end);
   std::size_t done = plan.case_count() * end - open;
+  needs_ahead ahead;
   group_setting setting;
   setting.options = options_;
   setting.deadline = deadline_;
@@ -246,7 +247,7 @@ void scheduler::measure_runs(const bench_plan& plan, bool sizes_chosen, std::siz
     if (group.process_run > 0) drop_settled(group);
     if (!group.cases.empty()) {
       if (group.process_run != process_run_) begin_process_run(group.process_run);
-      share_time(groups, current, sizes_chosen, setting);
+      share_time(groups, current, sizes_chosen, ahead, setting);
       store(group, measurer_.measure(group, setting));
     }
     done += planned;

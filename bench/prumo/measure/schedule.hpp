@@ -63,7 +63,8 @@ class scheduler {
   void leave_out(planned_group& group, std::span<const std::size_t> places, const group_needs& all);
   void tell_overlong(double seconds);
   [[nodiscard]] double power_state_seconds(std::span<const planned_group> groups) const;
-  void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, group_setting& setting);
+  void share_time(std::vector<planned_group>& groups, std::size_t current, bool sizes_chosen, needs_ahead& ahead,
+                  group_setting& setting);
   void store(const planned_group& group, std::vector<measured_case> results);
   void store_devices();
 

@@ -139,7 +139,7 @@ double time_model::flops_per_second(const planned_group& group, const planned_ca
   for (const fleet_device& other : fleet_.devices()) {
     if (is_gpu(other) != is_gpu(device) || (is_gpu(device) && other.id != device.id)) continue;
     if (other.threads != device.threads) continue;
-    const json peaks = other.entry.value("peaks", json::array());
+    const json& peaks = field(other.entry, "/peaks");
     const compute_peaks peak =
         find_compute_peaks(peaks, find_compute_unit(peaks, unit, group.dtype, group.compute_mode));
     best = std::max({best, peak.max_clock.value_or(0), peak.measured_clock.value_or(0)});

@@ -50,15 +50,27 @@ std::vector<known_op> known_ops(const worker_fleet& fleet) {
 
 std::vector<known_op> selected_ops(const plan_options& options, std::vector<known_op> ops) {
   std::vector<known_op> selected;
+  const auto select = [&](const known_op& what) {
+    const bool twice =
+        std::ranges::any_of(selected, [&](const known_op& it) { return it.first->op == what.first->op; });
+    if (!twice) selected.push_back(what);
+  };
   for (const std::string& name : options.ops) {
+    if (name == "all") {
+      for (const known_op& it : ops) {
+        if (it.first->kind == "op") select(it);
+      }
+      continue;
+    }
     const auto found = std::ranges::find_if(ops, [&](const known_op& it) { return it.first->op == name; });
     if (found == ops.end()) {
       std::vector<std::string> names;
       for (const known_op& it : ops) names.push_back(it.first->op);
-      refuse_usage("--op: " + unknown_name_message("operation", name, names));
+      const std::string unknown = unknown_name_message("operation", name, names);
+      const bool is_sentence = unknown.ends_with('?') || unknown.ends_with('.');
+      refuse_usage(fmt::format("--op: {}{} '--op all --list' shows all.", unknown, is_sentence ? "" : "."));
     }
-    const bool twice = std::ranges::any_of(selected, [&](const known_op& it) { return it.first->op == name; });
-    if (!twice) selected.push_back(*found);
+    select(*found);
   }
   if (!options.ops.empty()) return selected;
   std::ranges::copy_if(ops, std::back_inserter(selected), [&](const known_op& it) {

@@ -55,7 +55,9 @@ void bench_call::add_options(CLI::App& app) {
             "LIST")
       ->excludes(suite)
       ->group("What");
-  add_words(app, "--op", ops_, "operations (default: those of the sweep)", "LIST")->excludes(suite)->group("What");
+  add_words(app, "--op", ops_, "operations, or all; --list prints them (default: those of the sweep)", "LIST")
+      ->excludes(suite)
+      ->group("What");
   CLI::Option* random = app.add_option("--random-shapes", random_shapes_,
                                        "this number of random shapes instead of sizes; --seed chooses others. The "
                                        "result is a summary of each operation, and the worst shapes")

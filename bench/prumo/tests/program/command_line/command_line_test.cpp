@@ -110,6 +110,7 @@ TEST(command_line, an_empty_value_is_refused_wherever_it_stands) {
 
 TEST(command_line, refuses_names_that_no_worker_knows) {
   expect_refusal_at_once(bench({"--op", "ad"}), 2, "--op: unknown operation 'ad'; did you mean 'add'?");
+  expect_refusal_at_once(bench({"--op", "convolute"}), 2, "'--op all --list' shows all.");
   expect_refusal_at_once(bench({"--dtype", "f46"}), 2, "--dtype: unknown type 'f46'; did you mean 'f64'?");
   expect_refusal_at_once(bench({"--impl", "portible"}), 2,
                          "--impl: unknown implementation 'portible'; did you mean 'portable'?");

@@ -85,6 +85,17 @@ TEST_F(planning, quick_takes_two_sizes_and_full_everything_but_probes) {
   EXPECT_EQ(layouts.size(), 2U);
 }
 
+TEST_F(planning, all_takes_every_operation_once_and_no_probe) {
+  options.sizes = {1U << 20};
+  options.ops = {"gemm", "all"};
+  const bench_plan made = plan();
+  EXPECT_TRUE(ops(made).contains("negate"));
+  EXPECT_TRUE(ops(made).contains("add"));
+  EXPECT_FALSE(ops(made).contains("triad"));
+  EXPECT_EQ(made.groups.at(0).op, "gemm");
+  EXPECT_EQ(made.groups.size(), ops(made).size());
+}
+
 TEST_F(planning, filters_multiply) {
   options.ops = {"gemm"};
   options.sizes = {1U << 20, 4U << 20};
