@@ -21,10 +21,24 @@ class grid_barrier {
   __device__ __forceinline__ explicit grid_barrier(unsigned* counter) : counter_(counter) {}
 
   __device__ __forceinline__ void operator()() {
-    wanted_ += gridDim.x;
+    arrive(true, static_cast<int>(gridDim.x));
+    wait();
+  }
+
+  /// Some of the blocks arrive: what they wrote before can be seen by those that wait. In between a block may do
+  /// something else, and it need not wait if it is among those that the next meeting waits for, and does not arrive
+  /// there.
+  /// \param of_blocks how many arrive, the same in all blocks
+  __device__ __forceinline__ void arrive(bool arrives, int of_blocks) {
+    wanted_ += static_cast<unsigned>(of_blocks);
+    if (!arrives) return;
     __syncthreads();
+    if (threadIdx.x == 0) asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter_) : "memory");
+  }
+
+  /// Until all have arrived that this block knows of.
+  __device__ __forceinline__ void wait() {
     if (threadIdx.x == 0) {
-      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter_) : "memory");
       unsigned there;
       do {
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(there) : "l"(counter_) : "memory");

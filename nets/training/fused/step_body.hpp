@@ -76,7 +76,8 @@ class step_body {
 
   /// Before the images of a group. A barrier must follow.
   PRUMO_STEP_FUNCTION void begin_group() const {
-    const int count = table().gradients;
+    // Teams that take windows have these sums in registers.
+    const int count = Team::shape == step_shape::windows ? 0 : table().gradients;
     C* const gradients = scratch_.gradients();
     for (int i = team_.rank(); i < count; i += team_.size()) gradients[i] = 0;
     if (team_.rank() == 0) scratch_.sums()[0] = scratch_.sums()[1] = 0;

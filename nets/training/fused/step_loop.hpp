@@ -19,6 +19,8 @@ namespace prumo::nets {
 /// Teams that are alone, or do not need each other.
 struct no_meeting {
   PRUMO_STEP_FUNCTION void operator()() const {}
+  PRUMO_STEP_FUNCTION void arrive(bool, int) const {}
+  PRUMO_STEP_FUNCTION void wait() const {}
 };
 
 /// The rule of the step that is `later` steps after the latest one that the counters know.
@@ -162,7 +164,7 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
   if (part == step_part::update) {
     step_update<Team, C>(body, rule_after(table, data, rate, latest, 0),
                          data.images_of_step(data.first_step, table.batch))
-        .run(league);
+        .run_windows(league, meet);
     return;
   }
   window_steps<AtOnce, Team, C> steps(body, league);
@@ -176,25 +178,22 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
                                   ? rule_apart<C>(rate, data.momentum, latest + static_cast<double>(step + 1))
                                   : step_rule<C>(table.which_optimizer, rate, data.momentum);
     if constexpr (AtOnce) {
-      steps.run_image(1, nullptr, rule);
+      steps.run_single_image(1, rule);
     } else {
       const C scale = table.mean_of_batch ? C(1) / static_cast<C>(images) : C(1);
       if (league.rank < table.groups) steps.copy_parameters();
       team.barrier();
       PRUMO_KEEP_LOOP
       for (int group = league.rank; group < table.groups; group += league.size) {
-        const std::int64_t end = table.group_begin(group + 1, images);
+        const std::int64_t count = table.group_begin(group + 1, images) - table.group_begin(group, images);
         steps.begin_group();
-        PRUMO_KEEP_LOOP
-        for (std::int64_t image = table.group_begin(group, images); image < end; ++image) {
-          steps.run_image(scale, data.factors + image * table.factors, rule);
-        }
+        steps.run_images(static_cast<int>(count), scale, rule);
         steps.end_group(group);
       }
       if (part == step_part::all) {
-        meet();
-        step_update<Team, C>(body, rule, images).run(league);
-        meet();
+        step_update<Team, C>(body, rule, images).run_windows(league, meet);
+      } else {
+        team.barrier();
       }
     }
   }
@@ -228,7 +227,8 @@ PRUMO_STEP_FUNCTION void run_share_loop(const step_body<Team, C>& body, double r
 /// What one team does in a launch.
 /// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
 /// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
-///        team
+///        team. Teams that take windows call meet.arrive() and meet.wait() instead: each contains one, arrive() where
+///        the team does arrive.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <bool AtOnce, class Team, class C, class Meet>
 PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {

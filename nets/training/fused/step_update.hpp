@@ -21,16 +21,33 @@ struct pending_change {
 /// Adds the losses and correct answers of all groups to the counters.
 template <class Team, class C>
 PRUMO_STEP_FUNCTION void add_losses_of_groups(const Team& team, const step_data<C>& data, int groups) {
-  double sums[2] = {0, 0};
-  for (int group = team.lane(); group < groups; group += Team::lanes) {
-    sums[0] += data.sums[2 * group];
-    sums[1] += data.sums[2 * group + 1];
+  // What is loaded together comes first.
+  constexpr int groups_together = Team::lanes == 1 ? 1 : 4;
+  double before[2] = {0, 0}, sums[2] = {0, 0};
+  if (team.lane() == 0) {
+    before[0] = data.counters->sums[0];
+    before[1] = data.counters->sums[1];
+  }
+  PRUMO_KEEP_LOOP
+  for (int begin = team.lane(); begin < groups; begin += groups_together * Team::lanes) {
+    double values[groups_together][2];
+    PRUMO_UNROLL
+    for (int k = 0; k < groups_together; ++k) {
+      const int group = begin + k * Team::lanes;
+      values[k][0] = group < groups ? data.sums[2 * group] : 0;
+      values[k][1] = group < groups ? data.sums[2 * group + 1] : 0;
+    }
+    PRUMO_UNROLL
+    for (int k = 0; k < groups_together; ++k) {
+      sums[0] += values[k][0];
+      sums[1] += values[k][1];
+    }
   }
   sums[0] = sum_of_lanes(team, sums[0]);
   sums[1] = sum_of_lanes(team, sums[1]);
   if (team.lane() == 0) {
-    data.counters->sums[0] += sums[0];
-    data.counters->sums[1] += sums[1];
+    data.counters->sums[0] = before[0] + sums[0];
+    data.counters->sums[1] = before[1] + sums[1];
   }
 }
 
@@ -49,6 +66,50 @@ class step_update {
     } else {
       run_tiles<Team::shape == step_shape::many_weights>(league);
     }
+  }
+
+  /// The same where all gradients have been summed by groups: of teams that take windows, with the meetings before and
+  /// behind. What needs no other team is loaded while teams wait for each other. Teams without a tile wait only once.
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class Meet>
+  PRUMO_STEP_FUNCTION void run_windows(step_league league, Meet& meet) const {
+    meet.arrive(true, league.size);
+    const int tiles = scratch_.table().update_tiles;
+    int slices = scratch_.table().update_slices;
+    while (slices > team_.stretches()) slices /= 2;
+    const int at_once = team_.stretches() / slices;
+    const int slot = team_.stretch() / slices, slice = team_.stretch() - slot * slices;
+    const int threads = slices * Team::lanes, thread = slice * Team::lanes + team_.lane();
+    C* const of_slot = scratch_.sums_of_slices() + slot * slices * tile_columns;
+    const int begin = league.rank * at_once;
+    PRUMO_KEEP_LOOP
+    for (int first = begin; first < tiles; first += league.size * at_once) {
+      const bool has_tile = slot < at_once && first + slot < tiles;
+      const update_tile tile = has_tile ? data_.update_tiles[first + slot] : update_tile{update_tile::losses, 0, 0};
+      const int count = tile.layer == update_tile::filters ? tile_columns : 0;
+      pending_change<C> pending[1];
+      prepare<false>(tile, thread, threads, count, pending);
+      if (first == begin) {
+        meet.wait();
+      } else {
+        team_.barrier();
+      }
+      if (count > 0) {
+        sum_filters(tile.first_column, slice, slices, of_slot + slice * tile_columns);
+      } else if (has_tile && slice == 0) {
+        add_losses_of_groups(team_, data_, scratch_.table().groups);
+      }
+      team_.barrier();
+      PRUMO_KEEP_LOOP
+      for (int which = thread; which < count; which += threads) {
+        // Teams of fewer threads have more to change.
+        if (which > thread) prepare<false>(tile, which, threads, count, pending);
+        if (pending[0].parameter >= 0) change(pending[0], of_slot + which, slices, tile_columns);
+      }
+    }
+    const int teams = (tiles + at_once - 1) / at_once;
+    meet.arrive(begin < tiles, teams < league.size ? teams : league.size);
+    meet.wait();
   }
 
  private:

@@ -3,8 +3,9 @@
 
 /// \file
 /// The steps of a team for nets of the shape step_shape::windows: one image after the other. What a thread needs in all
-/// steps is found before the first, and each gradient of a filter has a thread that keeps its sum in a register. An
-/// image takes four barriers.
+/// steps is found before the first, and each gradient has a thread that keeps its sum in a register. A step of a single
+/// image takes four barriers. In steps of more images, one goes backward and the next one forward between the same two
+/// barriers, and an image takes two.
 
 #include "images_ahead.hpp"
 #include "layers/window_dense.hpp"
@@ -17,7 +18,8 @@
 
 namespace prumo::nets {
 
-/// The sum of a gradient, in the thread that has it. With weights that change at once, it has the weight instead.
+/// The sum of a gradient over all windows, in the thread that has it. With weights that change at once, it has the
+/// weight instead.
 template <class C>
 struct owned_gradient {
   int place = -1;  ///< among the gradients that a team sums; -1: none
@@ -52,9 +54,10 @@ class window_steps {
     next_ = chunks_.after(now);
     if (now.count > 0) {
       body.gather(chunks_.place_of(now), 1);
-      label_ = data_.labels[data_.order[chunks_.place_of(now)]];
+      put_label_ = data_.labels[data_.order[chunks_.place_of(now)]];
     }
     if (next_.count > 0) next_image_ = data_.order[chunks_.place_of(next_)];
+    if constexpr (!AtOnce) load_next();
   }
 
   /// The sums of loss and correct answers begin with those of scratch memory. A barrier must lie before.
@@ -90,30 +93,30 @@ class window_steps {
   }
 
   PRUMO_STEP_FUNCTION void begin_group() {
-    filter_.value = shared_.value = 0;
-    dense_.losses = dense_.correct = 0;
+    image_.begin_sums();
+    dense_.begin_group();
   }
 
-  /// The sums of a group to memory. Ends with a barrier.
+  /// The sums of a group to memory.
   PRUMO_STEP_FUNCTION void end_group(int group) const {
     C* const partials = data_.partials + static_cast<std::int64_t>(group) * table_.gradients;
     if (filter_.place >= 0) partials[filter_.place] = filter_.value;
     if (shared_.place >= 0) partials[shared_.place] = shared_.value;
+    image_.with_input([&](int input, int half, bool exists) { dense_.store_gradients(partials, input, half, exists); });
+    dense_.store_bias(partials);
     if (measures_loss() && team_.lane() == 0) {
       data_.sums[2 * group] = dense_.losses;
       data_.sums[2 * group + 1] = dense_.correct;
     }
-    team_.barrier();
   }
 
-  /// An image in scratch memory forward and backward; then the next one is there. Begins behind a barrier and ends with
-  /// one.
+  /// A step of a single image in scratch memory; then the next one is there. Begins behind a barrier and ends with one.
   /// \param scale of the gradients of scores
-  /// \param factors of this image
-  PRUMO_STEP_FUNCTION void run_image(C scale, C* factors, const step_rule<C>& rule) {
+  PRUMO_STEP_FUNCTION void run_single_image(C scale, const step_rule<C>& rule) {
     load_next();
     image_.convolve();
     team_.barrier();
+    label_ = put_label_;
     dense_.multiply(label_, scale);
     team_.barrier();
     if (dense_.has_softmax()) {
@@ -122,15 +125,49 @@ class window_steps {
     } else if (measures_loss()) {
       dense_.add_loss(label_);
     }
-    if (team_.stretch() == team_.stretches() - 2) dense_.take_bias(factors, rule);
+    if (team_.stretch() == team_.stretches() - 2) dense_.change_bias(rule);
+    image_.begin_sums();
     image_.sum_gradients([&](int input, C value, int half, bool exists) {
-      return dense_.backward(input, value, half, exists, factors, rule);
+      return dense_.change_backward(input, value, half, exists, rule);
     });
+    image_.share_sums();
     prumo::detail::wait_for_copy_groups<0>();
     team_.barrier();
     finish_gradients(rule);
     put_next();
     team_.barrier();
+  }
+
+  /// Some images forward and backward, and their sums. The first one is in scratch memory; in the end that behind them
+  /// is there. A barrier must lie before and behind.
+  /// \param scale of the gradients of scores
+  PRUMO_STEP_FUNCTION void run_images(int count, C scale, const step_rule<C>& rule) {
+    // A loop that begins elsewhere would need some functions twice, and the memory of instructions is short.
+    PRUMO_KEEP_LOOP
+    for (int image = 0;; ++image) {
+      if (image > 0) {
+        if (!dense_.has_softmax() && measures_loss()) dense_.add_loss(label_);
+        dense_.sum_bias();
+        image_.sum_gradients(
+            [&](int input, C value, int half, bool exists) { return dense_.sum_backward(input, value, half, exists); });
+      }
+      if (image >= count) break;
+      image_.convolve();
+      team_.barrier();
+      label_ = put_label_;
+      dense_.multiply(label_, scale);
+      if (dense_.has_softmax()) {
+        team_.barrier();
+        if (measures_loss()) dense_.differentiate_softmax(label_, scale);
+      }
+      prumo::detail::wait_for_copy_groups<0>();
+      put_next();
+      load_next();
+      team_.barrier();
+    }
+    image_.share_sums();
+    team_.barrier();
+    finish_gradients(rule);
   }
 
  private:
@@ -176,7 +213,8 @@ class window_steps {
     word_ = team_.rank() - begin + (team_.rank() < begin ? team_.size() : 0);
     if (word_ >= words_) word_ = -1;
     const item_place at(word_ < 0 ? 0 : word_ * pixels_of_word, first.x_items);
-    pixel_ = first.x.begin + at.row * first.x.pitch + at.column;
+    next_pixel_ = first.x.begin + at.row * first.x.pitch + at.column;
+    pixel_ = next_pixel_ + (AtOnce ? 0 : table_.window_image_apart);
   }
 
   /// Whether this thread's stretch adds up losses.
@@ -206,14 +244,19 @@ class window_steps {
     }
   }
 
-  /// Makes numbers of it, where the image before is done with.
+  /// Makes numbers of it, in the place of an image that is done with.
   PRUMO_STEP_FUNCTION void put_next() {
     if (next_.count > 0 && word_ >= 0) {
       const unsigned word = reinterpret_cast<const unsigned*>(scratch_.next_bytes())[word_];
       PRUMO_UNROLL
       for (int i = 0; i < pixels_of_word; ++i) image_.image()[pixel_ + i] = pixel_value<C>(word >> (8 * i) & 255);
     }
-    label_ = next_label_;
+    if constexpr (!AtOnce) {
+      const int pixel = pixel_;
+      pixel_ = next_pixel_;
+      next_pixel_ = pixel;
+    }
+    put_label_ = next_label_;
     next_ = after_;
     next_image_ = image_after_;
   }
@@ -250,7 +293,7 @@ class window_steps {
       it.value = dense_.changed(rule, it.value, sum * it.scale, it.parameter);
       image_.copies()[it.copy] = it.value;
     } else {
-      it.value += sum;
+      it.value = sum;
     }
   }
 
@@ -259,15 +302,17 @@ class window_steps {
   const step_data<C>& data_;
   const step_scratch<C>& scratch_;
   image_chunks<Team, C> chunks_;
-  window_image<Team, C> image_;
+  window_image<AtOnce, Team, C> image_;
   window_dense<AtOnce, Team, C> dense_;
   owned_gradient<C> filter_, shared_;
   int groups_of_map_ = 0;
   int words_ = 0;  ///< of an image's pixels
   bool sums_shared_ = false;
-  int word_ = -1, pixel_ = 0;  ///< four pixels that this thread puts into scratch memory, and their place there
+  int word_ = -1;                   ///< four pixels that this thread puts into scratch memory
+  int pixel_ = 0, next_pixel_ = 0;  ///< their place there, and that of the image behind it
   int sources_[window_copies_of_thread] = {};
-  int label_ = 0, next_label_ = 0, next_image_ = 0, image_after_ = 0;
+  int label_ = 0, put_label_ = 0, next_label_ = 0;  ///< of the image, of the last one that was put, of the next one
+  int next_image_ = 0, image_after_ = 0;
   image_chunk next_, after_;
 };
 

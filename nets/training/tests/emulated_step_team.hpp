@@ -203,27 +203,65 @@ class emulated_share_team : public emulated_step_team<step_shape::share> {
   emulated_cluster& cluster_;
 };
 
+/// Runs function(team, its number) with all threads of some teams.
+/// \param late a team whose threads mostly wait while the others run; -1: none
+template <step_shape Shape, class Function>
+void with_teams(emulated_threads& threads, int teams, int size, int late, const Function& function) {
+  std::vector<emulated_barrier> all(static_cast<std::size_t>(teams), emulated_barrier(threads, size));
+  std::vector<emulated_stretch> stretches(static_cast<std::size_t>(teams * size / emulated_lanes),
+                                          {emulated_barrier(threads, emulated_lanes)});
+  const auto run = [&](int thread) {
+    const int team = thread / size, rank = thread % size;
+    function(emulated_step_team<Shape>(rank, size, all[static_cast<std::size_t>(team)],
+                                       stretches[static_cast<std::size_t>(thread / emulated_lanes)]),
+             team);
+  };
+  constexpr int rounds_of_late_team = 40;
+  threads.run(teams * size, run,
+              [&](int round, int thread) { return thread / size == late && round % rounds_of_late_team != 0; });
+}
+
 /// Runs function(team, its number, meet) with all threads of the teams of a cluster.
 /// \param scratch of each team
-/// \param late a team whose threads mostly wait while the others run; -1: none
+/// \param late of with_teams()
 template <class Function>
 void with_cluster(int size, const std::vector<unsigned char*>& scratch, int late, const Function& function) {
   const int teams = static_cast<int>(scratch.size());
   emulated_threads threads;
   emulated_cluster cluster(threads, scratch);
   emulated_barrier everywhere(threads, teams * size);
-  std::vector<emulated_barrier> all(static_cast<std::size_t>(teams), emulated_barrier(threads, size));
-  std::vector<emulated_stretch> stretches(static_cast<std::size_t>(teams * size / emulated_lanes),
-                                          {emulated_barrier(threads, emulated_lanes)});
-  const auto run = [&](int thread) {
-    const int team = thread / size, rank = thread % size;
-    const emulated_step_team<step_shape::share> alone(rank, size, all[static_cast<std::size_t>(team)],
-                                                      stretches[static_cast<std::size_t>(thread / emulated_lanes)]);
+  with_teams<step_shape::share>(threads, teams, size, late, [&](const auto& alone, int team) {
     function(emulated_share_team(alone, team, cluster), team, [&] { everywhere.arrive_and_wait(); });
-  };
-  constexpr int rounds_of_late_team = 40;
-  threads.run(teams * size, run,
-              [&](int round, int thread) { return thread / size == late && round % rounds_of_late_team != 0; });
+  });
 }
+
+/// Where the teams of a grid meet, as one thread sees it.
+template <class Team>
+class emulated_meeting {
+ public:
+  emulated_meeting(emulated_threads& threads, const Team& team, int teams, int& arrived)
+      : threads_(threads), team_(team), teams_(teams), arrived_(arrived) {}
+
+  void operator()() {
+    arrive(true, teams_);
+    wait();
+  }
+  void arrive(bool arrives, int of_teams) {
+    wanted_ += of_teams;
+    if (!arrives) return;
+    team_.barrier();
+    if (team_.rank() == 0) ++arrived_;
+  }
+  void wait() {
+    while (arrived_ < wanted_) threads_.yield();
+    team_.barrier();
+  }
+
+ private:
+  emulated_threads& threads_;
+  const Team& team_;
+  int teams_, wanted_ = 0;
+  int& arrived_;  ///< of all teams
+};
 
 }  // namespace prumo::nets

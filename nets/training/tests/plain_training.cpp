@@ -35,11 +35,29 @@ std::vector<double> after_steps(plain_training training, int size) {
     with_team<step_shape::many_images>(size, run);
   } else if (training.table.shape == step_shape::staged) {
     with_team<step_shape::staged>(size, run);
-  } else if (training.table.shape == step_shape::windows) {
+  } else if (training.table.shape == step_shape::windows && training.table.batch == 1) {
     with_team<step_shape::windows>(size, run);
+  } else if (training.table.shape == step_shape::windows) {
+    return after_meeting_steps(training, 1, size, -1);
   } else {
     with_team<step_shape::few_images>(size, run);
   }
+  return training.result();
+}
+
+std::vector<double> after_meeting_steps(plain_training training, int teams, int size, int late) {
+  const step_data<double> data = training.data(2);
+  const auto lines = static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1;
+  std::vector<scratch_line> scratch(static_cast<std::size_t>(teams) * lines);
+  std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+  emulated_threads threads;
+  int arrived = 0;
+  with_teams<step_shape::windows>(threads, teams, size, late, [&](const auto& team, int which) {
+    using team_type = std::decay_t<decltype(team)>;
+    auto* const memory = scratch[static_cast<std::size_t>(which) * lines].bytes;
+    const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+    run_steps<false>(body, step_part::all, {which, teams}, emulated_meeting(threads, team, teams, arrived));
+  });
   return training.result();
 }
 

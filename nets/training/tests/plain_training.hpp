@@ -111,6 +111,10 @@ struct plain_training {
 /// The weights and sums after steps by one team of this size.
 std::vector<double> after_steps(plain_training training, int size);
 
+/// The same by teams that meet, of a net that takes windows.
+/// \param late a team that the others wait for; -1: none
+std::vector<double> after_meeting_steps(plain_training training, int teams, int size, int late);
+
 /// The same by the teams of a cluster, which share the net.
 /// \param late a team that the others wait for; -1: none
 std::vector<double> after_shared_steps(plain_training training, int teams, int size, int late);

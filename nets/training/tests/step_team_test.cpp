@@ -211,6 +211,33 @@ TEST(step_team, takes_windows) {
   expect_same_steps_by_windows(net, {.loss = loss::original, .batch = 150}, 200);
 }
 
+/// Teams that meet have the same bits, however many they are and whichever is late: with several groups of a team,
+/// without groups, and without a share of the work that changes the weights.
+TEST(step_team, meets_for_windows) {
+  const description net{
+      "meetings",
+      {1, 12, 12},
+      {convolution{.channels = 2, .filter = {5, 5}, .activate = activation::sigmoid},
+       shared_convolution{.filter = {4, 4}, .stride = {4, 4}, .bias = false, .activate = activation::sigmoid},
+       dense{11, true, activation::sigmoid}}};
+  constexpr int size = 16 * emulated_lanes;
+  const auto expect_same = [&](std::int64_t batch, int teams) {
+    const training_options options{.loss = loss::sigmoid, .optimizer = optimizer::momentum, .batch = batch};
+    const std::int64_t images = 2 * batch - 1;
+    const plain_training training(net, images, options, INT_MAX, true);
+    ASSERT_EQ(training.table.shape, step_shape::windows);
+    const std::vector<double> alone = after_steps(training, size);
+    expect_same_sums(alone, after_steps(plain_training(net, images, options, INT_MAX), 1), net.name);
+    for (const int late : {-1, 0, 2}) {
+      EXPECT_EQ(after_meeting_steps(training, teams, size, late), alone) << teams << " teams, late: " << late;
+    }
+  };
+  // One team changes all weights.
+  expect_same(3, 4);
+  // More groups than teams, of which two change weights.
+  expect_same(18, 5);
+}
+
 /// A step has fewer groups of images than there may be teams.
 TEST(step_team, loads_no_images_for_teams_without_a_group) {
   plain_training training(named_net("mnist-2f"), 12, {.batch = 3}, INT_MAX);

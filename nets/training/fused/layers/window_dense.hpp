@@ -119,25 +119,69 @@ class window_dense {
     correct += sum_of_lanes(team_, better) == 0 ? 1 : 0;
   }
 
-  /// The new bias, or the gradients of the scores to memory, for one stretch.
-  PRUMO_STEP_FUNCTION void take_bias(C* factors, const step_rule<C>& rule) const {
+  /// The new bias, for one stretch.
+  PRUMO_STEP_FUNCTION void change_bias(const step_rule<C>& rule) const {
     const step_layer& last = table_.layer[2];
+    if (last.bias < 0) return;
     PRUMO_KEEP_LOOP
     for (int output = team_.lane(); output < outputs_; output += Team::lanes) {
-      const C slope = slopes()[output];
-      if constexpr (!AtOnce) {
-        factors[last.dy_factor + output] = slope;
-      } else if (last.bias >= 0) {
-        C* const bias = copies_ + bias_ + output;
-        *bias = changed(rule, *bias, slope * static_cast<C>(last.bias_scale), last.bias + output);
-      }
+      C* const bias = copies_ + bias_ + output;
+      *bias = changed(rule, *bias, slopes()[output] * static_cast<C>(last.bias_scale), last.bias + output);
     }
   }
 
-  /// Half of the gradient of an input, over every other output; and new weights, or the input to
-  /// memory.
-  PRUMO_STEP_FUNCTION C backward(int input, C value, int half, bool exists, C* factors,
-                                 const step_rule<C>& rule) const {
+  PRUMO_STEP_FUNCTION void begin_group() {
+    losses = correct = 0;
+    bias_gradient_ = 0;
+    PRUMO_UNROLL
+    for (C& each : gradients_) each = 0;
+  }
+
+  /// The gradient of the bias, in the last threads of the team.
+  PRUMO_STEP_FUNCTION void sum_bias() {
+    if (const int output = bias_of_thread(); output < outputs_) bias_gradient_ += slopes()[output];
+  }
+
+  /// Half of the gradient of an input, over every other output; and the gradients of its weights for these are added to
+  /// the sums of this thread.
+  PRUMO_STEP_FUNCTION C sum_backward(int input, C value, int half, bool exists) {
+    const C* const column = copies_ + weights_ + half * inputs_ + input;
+    const C* const of_half = slopes() + half;
+    const int outputs = exists ? outputs_ : 0;
+    C sum = 0;
+    PRUMO_UNROLL
+    for (int first = 0; first < most_window_outputs; first += outputs_at_once) {
+      if (first > 0 && first >= outputs_) break;
+      PRUMO_UNROLL
+      for (int output = first; output < first + outputs_at_once && output < most_window_outputs; output += 2) {
+        const bool is_there = output + half < outputs;
+        const C weight = is_there ? column[output * inputs_] : C(0), slope = is_there ? of_half[output] : C(0);
+        sum = prumo::fma(weight, slope, sum);
+        gradients_[output / 2] = prumo::fma(slope, value, gradients_[output / 2]);
+      }
+    }
+    return sum;
+  }
+
+  /// The sums of a group to memory.
+  /// \param partials of the group
+  PRUMO_STEP_FUNCTION void store_gradients(C* partials, int input, int half, bool exists) const {
+    const step_layer& last = table_.layer[2];
+    C* const column = partials + last.gradient + half * inputs_ + input;
+    const int outputs = exists ? outputs_ : 0;
+    PRUMO_UNROLL
+    for (int output = 0; output < most_window_outputs; output += 2) {
+      if (output + half < outputs) column[output * inputs_] = gradients_[output / 2];
+    }
+  }
+  PRUMO_STEP_FUNCTION void store_bias(C* partials) const {
+    const step_layer& last = table_.layer[2];
+    const int output = bias_of_thread();
+    if (last.bias >= 0 && output < outputs_) partials[last.gradient + last.weight_count() + output] = bias_gradient_;
+  }
+
+  /// Half of the gradient of an input, over every other output; and new weights.
+  PRUMO_STEP_FUNCTION C change_backward(int input, C value, int half, bool exists, const step_rule<C>& rule) const {
     C* const column = copies_ + weights_ + half * inputs_ + input;
     const C* const of_half = slopes() + half;
     // A thread without a window reads no weight, because the thread that has the weight may write it meanwhile.
@@ -154,29 +198,24 @@ class window_dense {
         of_output[k] = is_there ? of_half[first + 2 * k] : C(0);
         sum = prumo::fma(weights[k], of_output[k], sum);
       }
-      if constexpr (AtOnce) {
-        const C scaled = value * weight_scale_;
-        if (rule.which == optimizer::sgd) {
-          PRUMO_UNROLL
-          for (int k = 0; k < count; ++k) {
-            weights[k] = prumo::fma(-rule.rate, of_output[k] * scaled, weights[k]);
-          }
-        } else {
-          const int parameter = table_.layer[2].weights + (first + half) * inputs_ + input;
-          PRUMO_UNROLL
-          for (int k = 0; k < count; ++k) {
-            if (first + 2 * k + half >= outputs) continue;
-            weights[k] = changed(rule, weights[k], of_output[k] * scaled, parameter + 2 * k * inputs_);
-          }
-        }
+      const C scaled = value * weight_scale_;
+      if (rule.which == optimizer::sgd) {
         PRUMO_UNROLL
         for (int k = 0; k < count; ++k) {
-          if (first + 2 * k + half < outputs) column[(first + 2 * k) * inputs_] = weights[k];
+          weights[k] = prumo::fma(-rule.rate, of_output[k] * scaled, weights[k]);
+        }
+      } else {
+        const int parameter = table_.layer[2].weights + (first + half) * inputs_ + input;
+        PRUMO_UNROLL
+        for (int k = 0; k < count; ++k) {
+          if (first + 2 * k + half >= outputs) continue;
+          weights[k] = changed(rule, weights[k], of_output[k] * scaled, parameter + 2 * k * inputs_);
         }
       }
-    }
-    if constexpr (!AtOnce) {
-      if (exists && half == 0) factors[table_.layer[2].x_factor + input] = value;
+      PRUMO_UNROLL
+      for (int k = 0; k < count; ++k) {
+        if (first + 2 * k + half < outputs) column[(first + 2 * k) * inputs_] = weights[k];
+      }
     }
     return sum;
   }
@@ -192,6 +231,8 @@ class window_dense {
   /// Outputs whose weights two lanes load before they change the first of them.
   static constexpr int outputs_at_once = 10;
 
+  /// The output whose bias this thread sums, if it exists.
+  PRUMO_STEP_FUNCTION int bias_of_thread() const { return team_.size() - 1 - team_.rank(); }
   PRUMO_STEP_FUNCTION C* scores() const { return image_ + scores_; }
   PRUMO_STEP_FUNCTION C* slopes() const { return image_ + slopes_; }
 
@@ -202,6 +243,8 @@ class window_dense {
   int inputs_, outputs_, begin_, weights_, bias_, scores_, slopes_;
   C weight_scale_;
   loss which_loss_;
+  C gradients_[most_window_outputs / 2] = {};  ///< sums over the images of a group, of every other output
+  C bias_gradient_ = 0;
 };
 
 }  // namespace prumo::nets

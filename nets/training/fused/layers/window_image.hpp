@@ -8,7 +8,8 @@
 ///
 /// A thread has two rows of a window in one map, and its neighbour the other two. It computes their part of the
 /// convolution, and together they get the result of the shared filter. Neither these places nor their gradients are
-/// ever stored: between the layers only a number for each window goes through scratch memory. The places of what a
+/// ever stored: between the layers only a number for each window goes through scratch memory. Sums of gradients stay in
+/// registers until weights change. The places of what a
 /// thread reads and writes are found once, before the first image.
 
 #include "fused/plan/step_scratch.hpp"
@@ -27,7 +28,8 @@ concept window_step_team = Team::shape == step_shape::windows;
 
 /// What a thread has of each image. All functions are for all threads of a team, and none contains a barrier unless it
 /// says so.
-template <window_step_team Team, class C>
+/// \tparam AtOnce whether weights change at once. Otherwise the pixels of two images are there.
+template <bool AtOnce, window_step_team Team, class C>
 class window_image {
  public:
   PRUMO_STEP_FUNCTION window_image(const Team& team, const step_scratch<C>& scratch)
@@ -44,6 +46,8 @@ class window_image {
     const int column = exists_ ? window - row * shared.out_width : 0;
     x_ = first.x.begin + (row * window_side + half * window_rows - first.row_padding) * first.x.pitch +
          column * window_side - first.column_padding;
+    next_x_ = x_;
+    if constexpr (!AtOnce) x_ += table.window_image_apart;
     x_pitch_ = first.x.pitch;
     taps_ = first.forward_copy + at.channel * window_map_copies;
     shared_ = shared.forward_copy;
@@ -52,8 +56,14 @@ class window_image {
     sums_ = table.window_sums + rank / window_lanes * window_group_sums;
   }
 
-  /// y of the convolution's places of this thread, and of the shared filter in scratch memory. A barrier must follow.
+  /// The image that comes next: y of the convolution's places of this thread, and of the shared filter in scratch
+  /// memory. A barrier must follow.
   PRUMO_STEP_FUNCTION void convolve() {
+    if constexpr (!AtOnce) {
+      const int x = x_;
+      x_ = next_x_;
+      next_x_ = x;
+    }
     if (!team_.same_in_stretch(takes_part_)) return;
     C taps[window_map_copies];
     load_run(copies_ + taps_, taps);
@@ -71,8 +81,15 @@ class window_image {
     if (exists_ && half() == 0) image_[inputs_ + input_] = input_value_;
   }
 
-  /// Behind the gradients of the scores and a barrier: the gradients of the first two layers, as sums of neighbouring
-  /// lanes in scratch memory. A barrier must follow.
+  PRUMO_STEP_FUNCTION void begin_sums() {
+    PRUMO_UNROLL
+    for (C& each : of_map_) each = 0;
+    PRUMO_UNROLL
+    for (C& each : of_shared_) each = 0;
+  }
+
+  /// Behind the gradients of the scores and a barrier: the gradients of the first two layers are added to the sums of
+  /// this thread.
   /// \param dense_backward(input, value, half, exists) gives half of the gradient of an input, without the slope of the
   ///        activation below: two neighbouring lanes call it and share the outputs
   template <class DenseBackward>
@@ -81,23 +98,34 @@ class window_image {
     C slope = dense_backward(input_, input_value_, half(), exists_);
     slope += team_.across(slope, 1);
     slope = exists_ ? slope * slope_of(activation::sigmoid, input_value_) : C(0);
-    C slopes[window_places], of_shared[half_sums];
+    C slopes[window_places];
     PRUMO_UNROLL
     for (int place = 0; place < window_places; ++place) {
       slopes[place] = slope * of_half_[place] * slope_of(activation::sigmoid, y_[place]);
-      of_shared[place] = slope * y_[place];
+      of_shared_[place] = prumo::fma(slope, y_[place], of_shared_[place]);
     }
-    of_shared[window_places] = slope;
-    C sum[map_sums] = {};
+    of_shared_[window_places] += slope;
     PRUMO_UNROLL
-    for (int place = 0; place < window_places; ++place) sum[window_taps] += slopes[place];
-    for_each_product([&](int place, int tap, C pixel) { sum[tap] = prumo::fma(slopes[place], pixel, sum[tap]); });
+    for (int place = 0; place < window_places; ++place) of_map_[window_taps] += slopes[place];
+    for_each_product(
+        [&](int place, int tap, C pixel) { of_map_[tap] = prumo::fma(slopes[place], pixel, of_map_[tap]); });
+  }
+
+  /// The sums of neighbouring lanes to scratch memory. A barrier must follow.
+  PRUMO_STEP_FUNCTION void share_sums() {
+    if (!team_.same_in_stretch(takes_part_)) return;
     C* const to = image_ + sums_;
     const auto store = [&](int which, C total) {
       if (has_sums_) to[which] = total;
     };
-    share_out<half_sums, 2, window_lanes>(team_, of_shared, map_sums + half() * half_sums, store);
-    share_out<map_sums, 1, window_lanes>(team_, sum, 0, store);
+    share_out<half_sums, 2, window_lanes>(team_, of_shared_, map_sums + half() * half_sums, store);
+    share_out<map_sums, 1, window_lanes>(team_, of_map_, 0, store);
+  }
+
+  /// visit(input, half, exists), where the halves of a window share an input of the dense layer.
+  template <class Visit>
+  PRUMO_STEP_FUNCTION void with_input(const Visit& visit) const {
+    if (team_.same_in_stretch(takes_part_)) visit(input_, half(), exists_);
   }
 
   PRUMO_STEP_FUNCTION C* image() const { return image_; }
@@ -132,6 +160,7 @@ class window_image {
   const Team& team_;
   C *image_, *copies_;
   int x_, x_pitch_;     ///< the first pixel under the filter at the first place
+  int next_x_;          ///< the same of the next image
   int taps_, shared_;   ///< the copies of this map's taps and of the shared filter
   int inputs_, input_;  ///< where those of the dense layer begin, and which is this thread's
   int sums_;
@@ -143,6 +172,8 @@ class window_image {
   C y_[window_places];
   C of_half_[window_places];  ///< taps of the shared filter
   C input_value_ = 0;
+  C of_map_[map_sums] = {};  ///< sums of gradients, over images that do not change the weights
+  C of_shared_[half_sums] = {};
 };
 
 }  // namespace prumo::nets

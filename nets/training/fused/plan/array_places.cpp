@@ -224,6 +224,8 @@ class array_placer {
   }
 
   void place_windows() {
+    const step_layer& first = table_.layer[0];
+    table_.window_image_apart = take(first, true, edges_of(0)).begin - first.x.begin;
     table_.window_halves = item_grid(table_.layer[0].out_channels, 1, window_halves_of(table_.layer[1]));
     table_.window_slopes = static_cast<int>(taken_);
     taken_ += most_window_outputs;

@@ -45,8 +45,8 @@ void add_convolution_copies(const step_layer& it, std::vector<parameter_copy>& c
   }
 }
 
-/// The places of a layer's filters and of their copies, which step_layer::forward_copy and backward_copy describe.
-void add_filters(const step_layer& it, int layer, bool takes_windows, step_places& places) {
+/// The places of a layer's parameters and of their copies, which step_layer::forward_copy and backward_copy describe.
+void add_parameters(const step_layer& it, int layer, bool takes_windows, step_places& places) {
   const int taps = it.filter_size();
   const int channels = it.kind == step_kind::convolution ? it.in_channels : 1;
   for (int i = 0; i < it.weight_count(); ++i) {
@@ -65,7 +65,8 @@ void add_filters(const step_layer& it, int layer, bool takes_windows, step_place
     to.turned = it.backward_copy + map * it.backward_apart + turned * it.padded_in + channel;
   }
   for (int i = 0; i < it.bias_count(); ++i) {
-    const int copy = takes_windows ? it.forward_copy + i * window_map_copies + taps : it.bias_copy + i;
+    const int of_filter = it.forward_copy + i * window_map_copies + taps;
+    const int copy = takes_windows && it.has_filter() ? of_filter : it.bias_copy + i;
     places.filter_parameters[static_cast<std::size_t>(it.gradient + it.weight_count() + i)] = {it.bias + i, copy, -1,
                                                                                                layer, true};
   }
@@ -78,7 +79,8 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
   // The longest first, so that teams end together.
   for (int which = 0; which < table.layers; ++which) {
     const step_layer& it = table.layer[which];
-    if (it.kind != step_kind::dense) continue;
+    // Teams that take windows sum these gradients, too.
+    if (it.kind != step_kind::dense || table.shape == step_shape::windows) continue;
     const int columns = it.in_size() + (it.bias >= 0 ? 1 : 0);
     const int outputs_at_once = table.has_wide_tiles ? wide_outputs : tile_outputs;
     const int columns_at_once = table.has_wide_tiles ? wide_columns : tile_columns;
@@ -91,13 +93,13 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
   return tiles;
 }
 
-int choose_update_slices(int tiles, std::int64_t batch) {
+int choose_update_slices(int tiles, std::int64_t summed) {
   // Estimates for the GPUs at hand: 132 teams of 16 stretches, which wait some 500 cycles for eight images that they
   // load together, and 1500 for what comes before and after the images.
   constexpr std::int64_t stretches = 132 * 16, images_together = 8, cycles_of_images = 500, cycles_of_tile = 1500;
   const auto cycles = [&](std::int64_t slices) {
     const std::int64_t rounds = (tiles * slices - 1) / stretches + 1;
-    const std::int64_t loads = ((batch - 1) / slices) / images_together + 1;
+    const std::int64_t loads = ((summed - 1) / slices) / images_together + 1;
     return rounds * (loads * cycles_of_images + cycles_of_tile);
   };
   int best = 1;
@@ -128,7 +130,7 @@ std::vector<parameter_copy> make_copies(const step_table& table, const net_share
   }
   for (int which = 0; which < table.layers; ++which) {
     const step_layer& it = table.layer[which];
-    if (it.has_filter() || it.forward_copy < 0) continue;
+    if (it.has_filter() || it.forward_copy < 0 || table.shape == step_shape::windows) continue;
     const int inputs = it.in_size();
     const int apart = share == nullptr ? inputs : share->layer[which].weights_apart;
     const int copies_apart = share == nullptr ? inputs : share->layer[which].copies_apart;
@@ -155,7 +157,8 @@ step_places make_step_places(const step_table& table, const net_share* share) {
   result.filter_parameters.resize(static_cast<std::size_t>(table.gradients));
   for (int which = 0; which < table.layers; ++which) {
     const step_layer& it = table.layer[which];
-    if (it.has_filter()) add_filters(it, which, table.shape == step_shape::windows, result);
+    if (it.has_filter() || table.shape == step_shape::windows)
+      add_parameters(it, which, table.shape == step_shape::windows, result);
   }
   result.copies = make_copies(table, share, result.filter_parameters);
   result.update_tiles = make_update_tiles(table);

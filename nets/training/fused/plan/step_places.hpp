@@ -19,7 +19,7 @@ struct alignas(8) parameter_copy {
   int place;      ///< among the copies
 };
 
-/// A parameter of a filter, which changes by a sum over images.
+/// A parameter whose gradient teams sum over images: of a filter, and where they take windows any other one, too.
 struct filter_parameter {
   int parameter;  ///< its place in the flat array of parameters
   int copy;       ///< its place among a team's copies
@@ -45,8 +45,8 @@ step_places make_step_places(const step_table& table, const net_share* share = n
 /// step_places::update_tiles.
 std::vector<update_tile> make_update_tiles(const step_table& table);
 
-/// The slices in which each of `tiles` is summed over the images of a step: a power of two. It follows from the shape
-/// of the training alone, so that all devices sum in one order.
-int choose_update_slices(int tiles, std::int64_t batch);
+/// The slices in which each of `tiles` is summed over images, or over groups of them: a power of two. It follows from
+/// the shape of the training alone, so that all devices sum in one order.
+int choose_update_slices(int tiles, std::int64_t summed);
 
 }  // namespace prumo::nets

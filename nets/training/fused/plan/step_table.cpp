@@ -101,7 +101,7 @@ class table_maker {
   void place_gradients() {
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
-      if (it.has_filter()) {
+      if (it.has_filter() || table_.shape == step_shape::windows) {
         it.gradient = table_.gradients;
         table_.gradients += it.weight_count() + it.bias_count();
       } else if (it.kind == step_kind::dense) {
@@ -128,7 +128,7 @@ class table_maker {
     const auto room = [&] {
       const std::int64_t bytes =
           request_.scratch_bytes - (share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)} + 32);
-      return bytes / request_.element_bytes - copies_ * (1 + moments()) - padded(table_.gradients) - of_shape;
+      return bytes / request_.element_bytes - copies_ * (1 + moments()) - padded(gradients_in_scratch()) - of_shape;
     };
     const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
     const auto most_images = [&] {
@@ -202,7 +202,8 @@ class table_maker {
     // Beside wide tiles, those of filters are short.
     const int filter_tiles = (table_.gradients + tile_columns - 1) / tile_columns;
     const auto tiles = static_cast<int>(make_update_tiles(table_).size());
-    return choose_update_slices(table_.has_wide_tiles ? tiles - filter_tiles - 1 : tiles, table_.batch);
+    const std::int64_t summed = table_.shape == step_shape::windows ? table_.groups : table_.batch;
+    return choose_update_slices(table_.has_wide_tiles ? tiles - filter_tiles - 1 : tiles, summed);
   }
 
   /// Whether a team takes groups of so many images in stages: it has to take several rounds, and the products of dense
@@ -238,7 +239,7 @@ class table_maker {
                                                 share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)},
                                                 table_.copies * moments() * element,
                                                 table_.images_at_once * table_.image_elements * element,
-                                                table_.gradients * element};
+                                                gradients_in_scratch() * element};
     std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
       taken = rounded_up(taken, request_.takes_vectors ? most_vector_bytes : 32);
@@ -250,6 +251,11 @@ class table_maker {
 
   /// Moments that lie in scratch memory beside the copies.
   [[nodiscard]] std::int64_t moments() const { return share_ == nullptr ? 0 : share_->moments; }
+
+  /// Teams that take windows sum gradients in registers.
+  [[nodiscard]] std::int64_t gradients_in_scratch() const {
+    return table_.shape == step_shape::windows ? 0 : table_.gradients;
+  }
 
   [[nodiscard]] bool is_staged() const { return table_.shape == step_shape::staged; }
 

@@ -107,7 +107,7 @@ struct step_layer {
   /// share the channels of a tile read from different banks of a device's memory.
   int forward_apart = 0, backward_apart = 0;
 
-  /// Convolutions: the place of the gradients of weights and bias, one behind the other, among those that a team sums.
+  /// The place of the gradients of weights and bias, one behind the other, among those that a team sums.
   int gradient = 0;
   /// Dense layers: the places of x and dy among an image's factors, of which the gradients are products.
   int x_factor = 0, dy_factor = 0;
@@ -196,7 +196,7 @@ struct step_table {
   int classes = 0;
   int pixels = 0;               ///< of an image, all channels
   int copies = 0;               ///< copies of parameters in a team's scratch memory
-  int gradients = 0;            ///< gradients of filters and their biases, which a team sums
+  int gradients = 0;            ///< gradients that a team sums: of filters, and where it takes windows all others, too
   int factors = 0;              ///< of an image
   int image_elements = 0;       ///< of an image's scratch memory, a multiple of 4
   int images_at_once = 1;       ///< how many images a team has in its scratch memory
@@ -212,7 +212,8 @@ struct step_table {
   /// the places among an image's elements of partial sums and of the gradients of scores.
   item_grid window_halves;
   int window_sums = 0, window_slopes = 0;
-  std::int64_t partial_bytes = 0;          ///< of the partial sums behind the table
+  int window_image_apart = 0;      ///< elements from an image's pixels to those of the next one, which is there already
+  std::int64_t partial_bytes = 0;  ///< of the partial sums behind the table
   int scratch_begin[scratch_arrays] = {};  ///< in bytes
   int scratch_bytes = 0;                   ///< that a team has to have, aligned to 32 bytes
   std::int64_t batch = 1;
