@@ -25,9 +25,8 @@ class grid_barrier {
     wait();
   }
 
-  /// Some of the blocks arrive: what they wrote before can be seen by those that wait. In between a block may do
-  /// something else, and it need not wait if it is among those that the next meeting waits for, and does not arrive
-  /// there.
+  /// Some of the blocks arrive at a meeting, and those that wait see what these wrote before. A block that will not
+  /// arrive at the next meeting need not wait at this one.
   /// \param of_blocks how many arrive, the same in all blocks
   __device__ __forceinline__ void arrive(bool arrives, int of_blocks) {
     wanted_ += static_cast<unsigned>(of_blocks);

@@ -169,7 +169,6 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
   }
   window_steps<AtOnce, Team, C> steps(body, league);
   team.barrier();
-  steps.take_sums();
   PRUMO_KEEP_LOOP
   for (std::int64_t step = 0; step < data.steps; ++step) {
     const std::int64_t images = data.images_of_step(data.first_step + step, table.batch);
@@ -199,7 +198,6 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
   }
   if constexpr (AtOnce) {
     steps.store_parameters();
-    steps.give_sums();
     team.barrier();
   }
 }

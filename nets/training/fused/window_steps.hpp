@@ -44,11 +44,9 @@ class window_steps {
     own_gradients();
     place_pixels();
     if constexpr (!AtOnce) {
-      PRUMO_UNROLL
-      for (int k = 0; k < window_copies_of_thread; ++k) {
-        const int i = team_.rank() + k * team_.size();
-        sources_[k] = i < table_.copies ? data_.copies[i].parameter : -1;
-      }
+      // In registers they would be spilled, and a barrier of the grid empties the cache where they are then.
+      for (int i = team_.rank(); i < table_.copies; i += team_.size())
+        scratch_.sources()[i] = data_.copies[i].parameter;
     }
     const image_chunk now = chunks_.from(0, league.rank);
     next_ = chunks_.after(now);
@@ -60,24 +58,15 @@ class window_steps {
     if constexpr (!AtOnce) load_next();
   }
 
-  /// The sums of loss and correct answers begin with those of scratch memory. A barrier must lie before.
-  PRUMO_STEP_FUNCTION void take_sums() {
-    dense_.losses = scratch_.sums()[0];
-    dense_.correct = scratch_.sums()[1];
-  }
-  /// A barrier must follow.
-  PRUMO_STEP_FUNCTION void give_sums() const {
-    if (measures_loss() && team_.lane() == 0) {
-      scratch_.sums()[0] = dense_.losses;
-      scratch_.sums()[1] = dense_.correct;
-    }
-  }
-
   /// Copies the parameters that other teams have changed. A barrier must follow.
   PRUMO_STEP_FUNCTION void copy_parameters() const {
     C values[window_copies_of_thread];
     PRUMO_UNROLL
-    for (int k = 0; k < window_copies_of_thread; ++k) values[k] = sources_[k] >= 0 ? data_.weights[sources_[k]] : C(0);
+    for (int k = 0; k < window_copies_of_thread; ++k) {
+      const int i = team_.rank() + k * team_.size();
+      const int source = i < table_.copies ? scratch_.sources()[i] : -1;
+      values[k] = source >= 0 ? data_.weights[source] : C(0);
+    }
     PRUMO_UNROLL
     for (int k = 0; k < window_copies_of_thread; ++k) {
       const int i = team_.rank() + k * team_.size();
@@ -95,6 +84,7 @@ class window_steps {
   PRUMO_STEP_FUNCTION void begin_group() {
     image_.begin_sums();
     dense_.begin_group();
+    if (measures_loss() && team_.lane() == 0) scratch_.sums()[0] = scratch_.sums()[1] = 0;
   }
 
   /// The sums of a group to memory.
@@ -105,8 +95,8 @@ class window_steps {
     image_.with_input([&](int input, int half, bool exists) { dense_.store_gradients(partials, input, half, exists); });
     dense_.store_bias(partials);
     if (measures_loss() && team_.lane() == 0) {
-      data_.sums[2 * group] = dense_.losses;
-      data_.sums[2 * group + 1] = dense_.correct;
+      data_.sums[2 * group] = scratch_.sums()[0];
+      data_.sums[2 * group + 1] = scratch_.sums()[1];
     }
   }
 
@@ -308,9 +298,8 @@ class window_steps {
   int groups_of_map_ = 0;
   int words_ = 0;  ///< of an image's pixels
   bool sums_shared_ = false;
-  int word_ = -1;                   ///< four pixels that this thread puts into scratch memory
-  int pixel_ = 0, next_pixel_ = 0;  ///< their place there, and that of the image behind it
-  int sources_[window_copies_of_thread] = {};
+  int word_ = -1;                                   ///< four pixels that this thread puts into scratch memory
+  int pixel_ = 0, next_pixel_ = 0;                  ///< their place there, and that of the image behind it
   int label_ = 0, put_label_ = 0, next_label_ = 0;  ///< of the image, of the last one that was put, of the next one
   int next_image_ = 0, image_after_ = 0;
   image_chunk next_, after_;

@@ -54,7 +54,12 @@ class window_dense {
   // What is in the table for this layer is kept in registers, because a load from it takes as long as ten other
   // instructions.
   PRUMO_STEP_FUNCTION window_dense(const Team& team, const step_data<C>& data, const step_scratch<C>& scratch)
-      : team_(team), data_(data), table_(scratch.table()), image_(scratch.memory()), copies_(scratch.copies()) {
+      : team_(team),
+        data_(data),
+        table_(scratch.table()),
+        image_(scratch.memory()),
+        copies_(scratch.copies()),
+        scratch_(scratch) {
     const step_layer& last = table_.layer[2];
     inputs_ = last.in_size();
     outputs_ = last.out_channels;
@@ -96,15 +101,14 @@ class window_dense {
   }
 
   /// Their gradients and the loss, for one stretch.
-  PRUMO_STEP_FUNCTION void differentiate_softmax(int label, C scale) {
+  PRUMO_STEP_FUNCTION void differentiate_softmax(int label, C scale) const {
     const softmax_result result =
         differentiate_softmax_apart<Team, C>(team_, scores(), slopes(), outputs_, label, scale);
-    losses += result.loss_of_image;
-    correct += result.correct;
+    if (team_.lane() == 0) add(result.loss_of_image, result.correct);
   }
 
   /// The loss where the gradients are there, for one stretch.
-  PRUMO_STEP_FUNCTION void add_loss(int label) {
+  PRUMO_STEP_FUNCTION void add_loss(int label) const {
     const C* const all = scores();
     const C at_label = all[label];
     C sum = 0;
@@ -115,8 +119,9 @@ class window_dense {
       if (i < label ? !(score < at_label) : !(score <= at_label)) ++better;
       sum += term_of_loss(which_loss_, score, i == label ? C(1) : C(0));
     }
-    losses += static_cast<double>(sum_of_lanes(team_, sum));
-    correct += sum_of_lanes(team_, better) == 0 ? 1 : 0;
+    const auto loss_of_image = static_cast<double>(sum_of_lanes(team_, sum));
+    const int correct = sum_of_lanes(team_, better) == 0 ? 1 : 0;
+    if (team_.lane() == 0) add(loss_of_image, correct);
   }
 
   /// The new bias, for one stretch.
@@ -131,7 +136,6 @@ class window_dense {
   }
 
   PRUMO_STEP_FUNCTION void begin_group() {
-    losses = correct = 0;
     bias_gradient_ = 0;
     PRUMO_UNROLL
     for (C& each : gradients_) each = 0;
@@ -225,12 +229,14 @@ class window_dense {
     return changed_apart(rule, weight, gradient, data_.first_moments, data_.second_moments, parameter);
   }
 
-  double losses = 0, correct = 0;  ///< sums, in the lanes of the stretch that adds them up
-
  private:
   /// Outputs whose weights two lanes load before they change the first of them.
   static constexpr int outputs_at_once = 10;
 
+  PRUMO_STEP_FUNCTION void add(double loss_of_image, int correct) const {
+    scratch_.sums()[0] += loss_of_image;
+    scratch_.sums()[1] += correct;
+  }
   /// The output whose bias this thread sums, if it exists.
   PRUMO_STEP_FUNCTION int bias_of_thread() const { return team_.size() - 1 - team_.rank(); }
   PRUMO_STEP_FUNCTION C* scores() const { return image_ + scores_; }
@@ -240,6 +246,7 @@ class window_dense {
   const step_data<C>& data_;
   const step_table& table_;
   C *image_, *copies_;
+  const step_scratch<C>& scratch_;
   int inputs_, outputs_, begin_, weights_, bias_, scores_, slopes_;
   C weight_scale_;
   loss which_loss_;

@@ -36,6 +36,8 @@ class step_scratch {
   PRUMO_STEP_FUNCTION int* next_labels() const { return at<int>(scratch_array::next_labels); }
   PRUMO_STEP_FUNCTION std::uint8_t* next_bytes() const { return at<std::uint8_t>(scratch_array::next_bytes); }
   PRUMO_STEP_FUNCTION C* copies() const { return at<C>(scratch_array::copies); }
+  /// Of teams that take windows, of each copy: the place of its parameter, or -1 for a gap.
+  PRUMO_STEP_FUNCTION int* sources() const { return at<int>(scratch_array::sources); }
   PRUMO_STEP_FUNCTION C* gradients() const { return at<C>(scratch_array::gradients); }
   PRUMO_STEP_FUNCTION net_share& share() const { return *at<net_share>(scratch_array::share); }
   /// [moments][copies], of a team that shares a net.

@@ -128,7 +128,8 @@ class table_maker {
     const auto room = [&] {
       const std::int64_t bytes =
           request_.scratch_bytes - (share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)} + 32);
-      return bytes / request_.element_bytes - copies_ * (1 + moments()) - padded(gradients_in_scratch()) - of_shape;
+      return bytes / request_.element_bytes - copies_ * (1 + moments()) - sources() - padded(gradients_in_scratch()) -
+             of_shape;
     };
     const std::int64_t of_a_group = (table_.batch - 1) / std::min<std::int64_t>(table_.batch, most_step_groups) + 1;
     const auto most_images = [&] {
@@ -236,6 +237,7 @@ class table_maker {
                                                 images * of_int,
                                                 table_.bytes_ahead,
                                                 table_.copies * element,
+                                                sources() * of_int,
                                                 share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)},
                                                 table_.copies * moments() * element,
                                                 table_.images_at_once * table_.image_elements * element,
@@ -251,6 +253,9 @@ class table_maker {
 
   /// Moments that lie in scratch memory beside the copies.
   [[nodiscard]] std::int64_t moments() const { return share_ == nullptr ? 0 : share_->moments; }
+
+  /// The places of parameters that teams keep for their copies: of teams that take windows.
+  [[nodiscard]] std::int64_t sources() const { return table_.shape == step_shape::windows ? copies_ : 0; }
 
   /// Teams that take windows sum gradients in registers.
   [[nodiscard]] std::int64_t gradients_in_scratch() const {

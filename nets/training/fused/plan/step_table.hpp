@@ -180,6 +180,7 @@ enum class scratch_array : int {
   next_labels,
   next_bytes,
   copies,
+  sources,
   share,
   moments,
   memory,
