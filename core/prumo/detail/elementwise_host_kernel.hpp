@@ -26,7 +26,7 @@ class contiguous_host_kernel {
                          std::int64_t count, std::int64_t workers, bool streaming)
       : elements_(formula, to, inputs),
         count_(count),
-        block_elements_(elements_of_block(count, workers)),
+        block_elements_(elements_of_block(count + elements_.shift(), workers)),
         streaming_(streaming && elements_.can_stream()) {}
 
   /// The number of blocks.
@@ -45,12 +45,17 @@ class contiguous_host_kernel {
   }
 
  private:
-  /// Short enough that each worker has several blocks and the shares are even; otherwise long, because every block of
-  /// streamed stores ends in a fence that waits for memory.
+  /// Every worker has the same number of blocks, and these are equally long: with three blocks for two workers, one of
+  /// them would wait for the other. A worker has several blocks if they are not too short. No block is very long, so
+  /// that a worker which is held up holds up the others for a short time only. But every block of streamed stores ends
+  /// in a fence that waits for memory.
   static std::int64_t elements_of_block(std::int64_t count, std::int64_t workers) {
-    constexpr std::int64_t shortest = 4096, longest = 16 * shortest, blocks_per_worker = 16;
-    const std::int64_t even = count / (workers * blocks_per_worker) / shortest * shortest;
-    return std::clamp(even, shortest, longest);
+    constexpr std::int64_t shortest = 4096, longest = 16 * shortest, most_blocks_of_worker = 16, whole_lines = 128;
+    const auto parts = [](std::int64_t extent, std::int64_t part) { return (extent + part - 1) / part; };
+    const std::int64_t blocks_of_worker =
+        std::max(std::clamp<std::int64_t>(count / (workers * shortest), 1, most_blocks_of_worker),
+                 parts(count, workers * longest));
+    return parts(parts(count, workers * blocks_of_worker), whole_lines) * whole_lines;
   }
 
   contiguous_elements<Formula, Out, In...> elements_;

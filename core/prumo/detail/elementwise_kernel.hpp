@@ -178,7 +178,8 @@ void launch_elementwise(const Exec& instance, const std::string& label, const Fo
     launch_strided_kernel(instance, label, formula, to, from, nest, work);
   } else if constexpr (is_host_space<Exec>) {
     const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
-    const bool streaming = has_streaming_stores && should_stream(footprint, working_set);
+    constexpr std::size_t few_bytes = 16384;
+    const bool streaming = has_streaming_stores && should_stream(footprint, working_set, few_bytes);
     const host_work work = elementwise_work<Formula, Out, In...>(nest.size());
     launch_blocks(instance, label,
                   contiguous_host_kernel<Formula, Out, In...>(formula, to, from, nest.size(),
