@@ -11,7 +11,7 @@
 namespace prumo::backend {
 
 /// The product or its transpose, whichever the direct kernel computes faster: short sums are written along rows of C,
-/// and for long ones rows of B are read without a copy.
+/// and for long ones rows of B are read without a copy. A single column that lies in memory as a row is written as one.
 template <class T>
 gemm_problem<T> turned_for_direct(const gemm_problem<T>& problem) {
   constexpr std::int64_t short_sum = 64;
@@ -20,7 +20,8 @@ gemm_problem<T> turned_for_direct(const gemm_problem<T>& problem) {
   if (problem.k > short_sum && has_rows(problem.b) != has_rows(turned.b)) {
     return has_rows(problem.b) ? problem : turned;
   }
-  return !has_rows(problem.c) && has_rows(turned.c) ? turned : problem;
+  const bool is_row = problem.n == 1 && has_rows(turned.b);
+  return (is_row || !has_rows(problem.c)) && has_rows(turned.c) ? turned : problem;
 }
 
 /// The types that the direct kernel multiplies: not those that count.

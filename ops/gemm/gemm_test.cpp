@@ -167,6 +167,35 @@ TYPED_TEST(gemm_typed, long_rows_and_few_columns) {
   }
 }
 
+/// Tiles of one vector with each number of rows: the last rows of most overlap those before. Sums that are complete in
+/// registers, and sums in parts; a single column that is written as a row.
+TYPED_TEST(gemm_typed, each_number_of_rows_and_few_columns) {
+  using T = TypeParam;
+  for (std::size_t m = 1; m <= 26; ++m) {
+    for (const std::size_t n : {1, 3, 8}) {
+      for (const std::size_t k : {20, 1100}) {
+        for (const placing pa : {placing::right, placing::left}) {
+          const auto a = place<T>(m, k, pa);
+          const auto b = place<T>(k, n, placing::right);
+          set_uniform(a, 1);
+          set_uniform(b, 2);
+          for (const std::string_view implementation : this->implementations) {
+            for (const double beta : {0.0, 0.25}) {
+              const auto c = place<T>(m, n, placing::right);
+              Kokkos::deep_copy(c, static_cast<T>(2.0f));
+              if (!this->run(implementation, false, false, 0.5, a, b, beta, c)) continue;
+              expect_product<T>(false, false, 0.5, a, b, beta, 2, c,
+                                std::string(implementation) + " m = " + std::to_string(m) +
+                                    ", n = " + std::to_string(n) + ", k = " + std::to_string(k));
+              if (this->HasFatalFailure()) return;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 /// Rows of B that are read as far as possible in one go, by more than one tile of rows of C; rows that are about a
 /// multiple of 1 KiB apart, by few rows and by several.
 TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {

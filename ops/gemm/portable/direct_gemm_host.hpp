@@ -80,8 +80,8 @@ class direct_gemm_host_kernel {
       } else {
         // The first tile prefetches what the next block reads.
         if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
-        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
-          multiply_and_finish<Rows>(rows_of_a, b, at, row, memory);
+        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
+          multiply_and_finish<Rows>(rows_of_a, b, at, row, rows, memory);
           if constexpr (sizes::has_large_caches) b.ahead = 0;
         });
       }
@@ -91,10 +91,10 @@ class direct_gemm_host_kernel {
       for (std::int64_t p = begin; p < end;) {
         const std::int64_t depth = columns.depth_from(at.columns, p, end);
         const operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
-        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
-          const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, p, depth, widened);
-          tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, at.columns,
-                                               false);
+        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
+          const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, p, depth, widened);
+          tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, rows,
+                                               at.columns, false);
         });
         p += depth;
       }
@@ -141,21 +141,21 @@ class direct_gemm_host_kernel {
     return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
-  /// Rows of C whose sums are complete in registers.
+  /// Rows of C whose sums are complete in registers, the `rows` rows of a tile.
   template <int Rows>
   void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
-                           C* sums) const {
-    const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + Rows - 1));
+                           std::int64_t rows, C* sums) const {
+    const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + rows - 1));
     const auto multiply = [&](C* to, std::int64_t stride) {
-      operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, nullptr);
-      if (sizes::has_large_caches && blocks_.prefetches_a && at.column == 0) a.next = a.data + Rows * a.row_stride;
-      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, at.columns, to_c);
+      operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, nullptr);
+      if (sizes::has_large_caches && blocks_.prefetches_a && at.column == 0) a.next = a.data + rows * a.row_stride;
+      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c);
     };
     if constexpr (!widens) {
       if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
     }
     multiply(sums, blocks_.columns);
-    for (int i = 0; i < Rows; ++i) finish_row(sums + i * blocks_.columns, at, row + i);
+    for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * blocks_.columns, at, row + i);
   }
 
   /// Sums of 16-bit numbers, complete in registers. Rows of them are kept without gaps, so that a panel may be written
@@ -168,11 +168,12 @@ class direct_gemm_host_kernel {
       begin += kept;
       kept = 0;
     };
-    tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row) {
-      if ((kept + Rows) * at.columns + panel > sizes::kept_elements) finish_kept();
-      const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, widened);
-      tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, at.columns, true);
-      kept += Rows;
+    tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
+      if ((kept + rows) * at.columns + panel > sizes::kept_elements) finish_kept();
+      const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, widened);
+      tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, rows, at.columns,
+                                            true);
+      kept += rows;
     });
     finish_kept();
   }

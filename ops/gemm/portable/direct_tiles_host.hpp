@@ -44,22 +44,23 @@ class direct_tiles {
     std::int64_t ahead = 0;  ///< from what is read to what is read afterwards; 0 if it is in a cache
   };
 
-  /// Calls function<Rows>(row) for the tiles of a block, from its first row on. Sums have `depth` products, those that
-  /// are kept more than a few.
+  /// Calls function<Rows>(row, count) for the tiles of a block, from its first row on: a tile computes `count` rows,
+  /// Rows or up to three fewer. Sums have `depth` products, those that are kept more than a few.
   template <class Function>
   static void for_each(std::int64_t rows, std::int64_t columns, std::int64_t depth, const Function& function) {
     std::int64_t row = 0;
     const auto call = [&]<int Rows>(std::integral_constant<int, Rows>) {
-      for (; rows - row >= Rows; row += Rows) function.template operator()<Rows>(row);
+      for (; rows - row >= Rows; row += Rows) function.template operator()<Rows>(row, Rows);
     };
     // Few products for each sum: low tiles write long runs of each row of C.
     constexpr int low_rows = 3;
     constexpr std::int64_t short_sum = 8, wide = 4 * lanes;
     if (sizes::has_large_caches && depth <= short_sum && columns > wide) call(std::integral_constant<int, low_rows>{});
-    if (columns <= lanes) call(std::integral_constant<int, 2 * tile_rows>{});
+    if (columns <= lanes) call(std::integral_constant<int, highest_rows>{});
     while (row < rows) {
-      const int here = rows_of_tile(rows - row);
-      with_rows(here, [&]<int Rows>() { function.template operator()<Rows>(row); });
+      const int here = columns <= lanes ? static_cast<int>(rows - row) : rows_of_tile(rows - row);
+      const auto call_once = [&]<int Rows>() { function.template operator()<Rows>(row, here); };
+      columns <= lanes ? with_high_rows(here, call_once) : with_rows(here, call_once);
       row += here;
     }
   }
@@ -78,11 +79,11 @@ class direct_tiles {
           begin(std::max<std::int64_t>(0, columns - (left <= lanes ? lanes : panel))) {}
   };
 
-  /// Sums of some rows and all columns of a block, added to those that are there if it Adds. In place, the last panel
+  /// Sums of `rows` rows and all columns of a block, added to those that are there if it Adds. In place, the last panel
   /// is where it is in C. Elsewhere it is behind the whole panels, so that sums are kept twice that are computed twice.
   template <int Rows, bool Adds>
   static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
-                       std::int64_t columns, bool in_place) {
+                       std::int64_t rows, std::int64_t columns, bool in_place) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
     constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(C));
     const bool prefetches_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
@@ -90,7 +91,7 @@ class direct_tiles {
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
       for (; j + Vectors * lanes <= last.whole; j += Vectors * lanes) {
-        multiply_panel<Rows, Vectors, Adds>(a, b, j, depth, to + j, to_stride, prefetches_c);
+        multiply_panel<Rows, Vectors, Adds>(a, b, rows, j, depth, to + j, to_stride, prefetches_c);
       }
     };
     if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, most_vectors>{});
@@ -100,17 +101,16 @@ class direct_tiles {
     if (last.left == 0) return;
     C* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
-      multiply_panel<Rows, 1, Adds>(a, b, last.begin, depth, place, to_stride, prefetches_c);
+      multiply_panel<Rows, 1, Adds>(a, b, rows, last.begin, depth, place, to_stride, prefetches_c);
     } else if constexpr (most_vectors > 1) {
-      multiply_panel<Rows, 2, Adds>(a, b, last.begin, depth, place, to_stride, prefetches_c);
+      multiply_panel<Rows, 2, Adds>(a, b, rows, last.begin, depth, place, to_stride, prefetches_c);
     }
   }
 
  private:
   /// The rows of the next tile where so many are left. The last two tiles have about as many.
   static int rows_of_tile(std::int64_t left) {
-    constexpr int most = 2 * tile_rows;
-    if (left >= most) return tile_rows;
+    if (left >= highest_rows) return tile_rows;
     const auto few = static_cast<int>(left);
     if (is_tile(few)) return few;
     int rows = (few + 1) / 2;
@@ -118,6 +118,24 @@ class direct_tiles {
     return rows;
   }
   static constexpr bool is_tile(int rows) { return rows <= 6 || (tile_rows > 6 && (rows == 8 || rows == tile_rows)); }
+
+  static constexpr int highest_rows = 2 * tile_rows, most_low_rows = 6, group_rows = 4;
+
+  /// Calls function<Rows>() for a tile of one vector that has room for so many rows, fewer than the highest tile has.
+  /// Low tiles have too few sums that are independent of each other: 19 rows in tiles of 12, 4 and 3 take longer than
+  /// 24 in one.
+  template <class Function>
+  static void with_high_rows(int rows, const Function& function) {
+    if (rows <= most_low_rows) return with_rows(rows, function);
+    constexpr auto at_most = [](int most) { return std::min(most, highest_rows - 1); };
+    switch ((rows + group_rows - 1) / group_rows) {
+      case 2: return function.template operator()<8>();
+      case 3: return function.template operator()<at_most(12)>();
+      case 4: return function.template operator()<at_most(16)>();
+      case 5: return function.template operator()<at_most(20)>();
+      default: return function.template operator()<highest_rows - 1>();
+    }
+  }
 
   template <class Function>
   static void with_rows(int rows, const Function& function) {
@@ -136,18 +154,28 @@ class direct_tiles {
     }
   }
 
+  /// High tiles of one vector may have fewer rows. Their last group of rows then overlaps the one before: some rows are
+  /// computed twice, with the same result. Sums that are there are read before any is written.
   template <int Rows, int Vectors, bool Adds>
-  static void multiply_panel(const operand_a& from_a, const operand_b& from_b, std::int64_t column, std::int64_t depth,
-                             C* to, std::int64_t to_stride, bool prefetches_c) {
+  static void multiply_panel(const operand_a& from_a, const operand_b& from_b, std::int64_t rows, std::int64_t column,
+                             std::int64_t depth, C* to, std::int64_t to_stride, bool prefetches_c) {
     const std::int64_t row_stride = from_a.row_stride, column_stride = from_a.column_stride;
     // With many rows, compilers would keep a distance from the first row for each other one, for which registers do not
     // suffice.
     constexpr bool has_many_rows = Rows > 8, keeps_addresses = has_many_rows && simd_has_many_registers;
-    constexpr int rows_of_address = has_many_rows ? 4 : Rows;
+    constexpr bool may_overlap = Vectors == 1 && Rows > most_low_rows && Rows < highest_rows;
+    constexpr int rows_of_address = has_many_rows || may_overlap ? group_rows : Rows;
     constexpr int addresses = (Rows + rows_of_address - 1) / rows_of_address;
+    constexpr int first_of_last = (addresses - 1) * rows_of_address;
+    const std::int64_t shift = may_overlap ? rows - Rows : 0;  // of the last group
+    const auto shift_of = [&](int i) PRUMO_ALWAYS_INLINE { return may_overlap && i >= first_of_last ? shift : 0; };
+    const auto sums_of = [&](int i) PRUMO_ALWAYS_INLINE {
+      return may_overlap ? to + (i + shift_of(i)) * to_stride : to + i * to_stride;
+    };
     const C* a[addresses];
     prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-      const C* row = from_a.data + i * rows_of_address * row_stride;
+      const int first = i * rows_of_address;
+      const C* row = from_a.data + (first + shift_of(first)) * row_stride;
       if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
       a[i] = row;
     });
@@ -163,12 +191,12 @@ class direct_tiles {
                                                           PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
     } else {
       prumo::detail::for_each_register<Rows, Vectors>(
-          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(to + i * to_stride + j * lanes); });
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(sums_of(i) + j * lanes); });
     }
     // Lines of C arrive while sums are computed. The panel before has prefetched a line that this one shares with it.
     if (sizes::has_large_caches && !Adds && prefetches_c) {
       prumo::detail::for_each_register<Rows, lines_of(Vectors)>([&](int i, int line) PRUMO_ALWAYS_INLINE {
-        __builtin_prefetch(to + i * to_stride + (line + 1) * line_elements - 1, 1);
+        __builtin_prefetch(sums_of(i) + (line + 1) * line_elements - 1, 1);
       });
     }
     // Rows of B may lie so far from each other that processors do not see that they are read one after the other. The
@@ -222,7 +250,7 @@ class direct_tiles {
       left = std::exchange(then, 0);
     } while (left > 0);
     prumo::detail::for_each_register<Rows, Vectors>(
-        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(to + i * to_stride + j * lanes); });
+        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums_of(i) + j * lanes); });
   }
 
   static constexpr int line_elements = 64 / static_cast<int>(sizeof(C));
