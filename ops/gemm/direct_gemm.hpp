@@ -106,9 +106,10 @@ bool is_direct_for_onednn(const gemm_problem<T>& given) {
   if (is_thin(given) && std::min(given.m, given.n) <= few_columns) return false;
   const gemm_problem<T> problem = turned_for_direct(given);
   constexpr std::int64_t far_elements = std::int64_t{1} << 20, colliding_rows = 1024 / sizeof(T);
+  constexpr std::int64_t rows_that_never_collide = 3;  // in a first-level cache
   const bool reads_b_once = problem.m <= (problem.k >= long_sum ? few_rows_of_long_sums : few_rows) &&
                             problem.n >= 4 * problem.m && problem.b.column_stride == 1 &&
-                            problem.b.row_stride % colliding_rows != 0;
+                            (problem.m <= rows_that_never_collide || problem.b.row_stride % colliding_rows != 0);
   return !reads_b_once || (problem.m > fewest_rows && problem.k * problem.n <= far_elements);
 }
 

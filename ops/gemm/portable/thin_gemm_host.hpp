@@ -47,7 +47,8 @@ struct thin_share {
   }
 };
 
-/// A few columns of B in the compute type, in vectors: those of a column are `vector_step` elements apart.
+/// A few columns of B in the compute type, in vectors: those of a column are `vector_step` elements apart. Those of a
+/// single column follow each other.
 template <class C>
 struct thin_columns {
   C* data;
@@ -74,6 +75,7 @@ class thin_columns_copy {
   void operator()(const T* from, std::int64_t row_stride, std::int64_t column_stride, std::int64_t rows,
                   [[maybe_unused]] std::int64_t rows_there) const {
     if constexpr (!std::is_same_v<T, C>) {
+      if (columns_ == 1 && row_stride == 1) return prumo::detail::widen(from, to_.data, rows);
       // Numbers are widened in their order, and as many rows at once as a few vectors of a column have.
       constexpr std::int64_t at_once = 1024, unit = thin_columns<C>::lanes;
       C widened[at_once + square::side] = {};  // squares of fewer columns read on
