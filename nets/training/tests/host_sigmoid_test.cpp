@@ -19,6 +19,7 @@ namespace prumo::nets {
 namespace {
 
 /// The results for numbers whose count is a multiple of those of a group.
+template <bool IsBounded = false>
 std::vector<float> sigmoids(const std::vector<float>& x) {
   constexpr int registers = 2;
   using group = simd_group<float, registers>;
@@ -26,7 +27,7 @@ std::vector<float> sigmoids(const std::vector<float>& x) {
   for (std::size_t i = 0; i < x.size(); i += group::lanes) {
     using prumo::detail::lane_order;
     const group numbers = prumo::detail::load_group<lane_order::memory, registers>(&x[i]);
-    prumo::detail::store_group<lane_order::memory>(host_sigmoid(numbers), &results[i]);
+    prumo::detail::store_group<lane_order::memory>(host_sigmoid<IsBounded>(numbers), &results[i]);
   }
   return results;
 }
@@ -61,6 +62,13 @@ TEST(host_sigmoid, has_limits_and_keeps_nan) {
   EXPECT_TRUE(std::isnan(results[6]));
   EXPECT_EQ(results[7], 0.5F);
   EXPECT_EQ(results[8], 0.5F);
+}
+
+TEST(host_sigmoid, is_the_same_for_bounded_numbers) {
+  std::vector<float> x;
+  const auto bound = static_cast<int>(sigmoid_bound) + 1;
+  for (int i = -512 * bound; i < 512 * bound; ++i) x.push_back(static_cast<float>(i) * (1.0F / 512) + 0.0003F);
+  EXPECT_EQ(sigmoids<true>(x), sigmoids(x));
 }
 
 }  // namespace

@@ -14,26 +14,28 @@
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Replaces the first `count` numbers, or as many as the registers have lanes, by function(number).
+/// Replaces the numbers of some vectors by function(number).
 template <int Registers, class C, class Function>
-[[gnu::always_inline]] inline void change_group(C* numbers, int count, const Function& function) {
+[[gnu::always_inline]] inline void change_group(C* numbers, const Function& function) {
   using detail::lane_order;
-  constexpr int lanes = Registers * simd<C>::lanes;
-  C rest[lanes];
-  C* const all = count >= lanes ? numbers : rest;
-  if (all == rest) std::fill(std::copy_n(numbers, count, rest), rest + lanes, C(0));
-  detail::store_group<lane_order::memory>(function(detail::load_group<lane_order::memory, Registers>(all)), all);
-  if (all == rest) std::copy_n(rest, count, numbers);
+  detail::store_group<lane_order::memory>(function(detail::load_group<lane_order::memory, Registers>(numbers)),
+                                          numbers);
 }
 
 /// Replaces numbers by function(number). Formulas are long chains of instructions, and those of several vectors
 /// overlap.
 template <class C, class Function>
 void change_each(C* numbers, int count, const Function& function) {
-  constexpr int registers = detail::group_registers;
-  constexpr int half = registers / 2 * simd<C>::lanes;
-  for (; count > half; numbers += 2 * half, count -= 2 * half) change_group<registers>(numbers, count, function);
-  if (count > 0) change_group<registers / 2>(numbers, count, function);
+  constexpr int registers = detail::group_registers, lanes = simd<C>::lanes;
+  for (; count >= registers * lanes; numbers += registers * lanes, count -= registers * lanes) {
+    change_group<registers>(numbers, function);
+  }
+  for (; count >= lanes; numbers += lanes, count -= lanes) change_group<1>(numbers, function);
+  if (count <= 0) return;
+  C rest[lanes] = {};
+  std::copy_n(numbers, count, rest);
+  change_group<1>(rest, function);
+  std::copy_n(rest, count, numbers);
 }
 
 /// The activations of neighbours, in their place.
@@ -48,20 +50,22 @@ void activate_row(activation function, C* row, int count) {
   }
 }
 
-/// The activation of all elements of y. Where nothing lies between rows or planes, they are one row.
+/// The activation of all elements of y of an image. Where nothing lies between rows or planes, they are one row.
 template <class C>
-void activate_planes(const step_layer& it, const step_images<C>& images) {
-  if (it.activate == activation::none) return;
+void activate_image(const step_layer& it, C* image) {
   const int area = it.out_height * it.out_width;
   const bool has_gaps = it.y.pitch != it.out_width, is_whole = !has_gaps && it.y.plane == area;
   const int planes = is_whole ? 1 : it.out_channels, rows = has_gaps ? it.out_height : 1;
   const int count = is_whole ? it.out_channels * area : (has_gaps ? it.out_width : area);
-  for (int image = 0; image < images.count; ++image) {
-    for (int plane = 0; plane < planes; ++plane) {
-      C* row = images.image(image) + it.y.begin + plane * it.y.plane;
-      for (int i = 0; i < rows; ++i, row += it.y.pitch) activate_row(it.activate, row, count);
-    }
+  for (int plane = 0; plane < planes; ++plane) {
+    C* row = image + it.y.begin + plane * it.y.plane;
+    for (int i = 0; i < rows; ++i, row += it.y.pitch) activate_row(it.activate, row, count);
   }
+}
+template <class C>
+void activate_planes(const step_layer& it, const step_images<C>& images) {
+  if (it.activate == activation::none) return;
+  for (int image = 0; image < images.count; ++image) activate_image(it, images.image(image));
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -105,7 +105,6 @@ template <int Side, class C>
 void convolve_tiles(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
   if (it.unfolded_apart > 0) {
     for (int image = 0; image < images.count; ++image) convolve_unfolded<Side>(it, images.image(image), copies);
-    if (it.activate != activation::relu) activate_planes(it, images);
     return;
   }
   const C* const bias = it.bias_copy >= 0 ? copies + it.bias_copy : nullptr;

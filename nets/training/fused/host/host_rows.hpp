@@ -5,13 +5,13 @@
 /// Rows of numbers that the layers of a host load, sum and store with vectors.
 
 #include "fused/layers/convolution_tiles.hpp"
+#include "host_sums.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/math_constants.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <type_traits>
@@ -106,48 +106,6 @@ template <class C>
 [[gnu::always_inline]] inline simd<C> load_first(const C* from, int count) {
   const simd<C> all = simd<C>::load(from);
   return count < simd<C>::lanes ? first_lanes(all, count) : all;
-}
-
-/// Adds neighbouring lanes of vectors until one vector is left. It has parts of the sum of each one behind each other.
-template <int Count, class C>
-[[gnu::always_inline]] inline simd<C> add_pairs(const simd<C> (&values)[Count]) {
-  if constexpr (Count == 1) {
-    return values[0];
-  } else {
-    simd<C> pairs[Count / 2];
-    PRUMO_UNROLL
-    for (int i = 0; i < Count / 2; ++i) {
-      pairs[i] = every_second_lane<0>(values[2 * i], values[2 * i + 1]) +
-                 every_second_lane<1>(values[2 * i], values[2 * i + 1]);
-    }
-    return add_pairs(pairs);
-  }
-}
-
-/// The sum of the lanes of each of several vectors. There must be room for whole vectors of sums.
-template <int Count, class C>
-[[gnu::always_inline]] inline void store_sums(const simd<C> (&values)[Count], C* to) {
-  constexpr int lanes = simd<C>::lanes;
-  constexpr int together = std::bit_ceil(static_cast<unsigned>(std::min(Count, lanes)));
-  PRUMO_UNROLL
-  for (int first = 0; first < Count; first += together) {
-    simd<C> some[together];
-    PRUMO_UNROLL
-    for (int i = 0; i < together; ++i) some[i] = first + i < Count ? values[first + i] : simd<C>(C(0));
-    simd<C> sums = add_pairs(some);
-    for (int left = lanes / together; left > 1; left /= 2) {
-      sums = every_second_lane<0>(sums, sums) + every_second_lane<1>(sums, sums);
-    }
-    sums.store(to + first);
-  }
-}
-
-template <class C>
-[[gnu::always_inline]] inline C sum_of(simd<C> value) {
-  const simd<C> one[1] = {value};
-  C sums[simd<C>::lanes];
-  store_sums(one, sums);
-  return sums[0];
 }
 
 /// Copies neighbours. The last vector goes back to those before it.

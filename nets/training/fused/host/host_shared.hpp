@@ -111,23 +111,24 @@ struct adjacent_windows {
     }
   }
 
+  /// Numbers that products have room for, with a vector behind them.
+  static constexpr int most_products = most_rows * most_columns;
+
   /// The sums of each `width` neighbours among products, for `count` windows that lie side by side. Vectors of products
-  /// behind the last one are read, and vectors of sums behind the last one are written.
+  /// behind the last one are read.
   template <class C>
   static void add_neighbours(const C* products, int width, int count, C bias, C* to) {
     using vector = simd<C>;
-    if (width == 4) {
-      for (int i = 0; i < count; i += vector::lanes, products += 4 * vector::lanes) {
-        vector pairs[2];
-        PRUMO_UNROLL
-        for (int k = 0; k < 2; ++k) {
-          const vector low = vector::load(products + 2 * k * vector::lanes);
-          const vector high = vector::load(products + (2 * k + 1) * vector::lanes);
-          pairs[k] = every_second_lane<0>(low, high) + every_second_lane<1>(low, high);
+    if constexpr (vector::lanes >= 4) {
+      if (width == 4) {
+        for (int i = 0; i < count; i += vector::lanes, products += 4 * vector::lanes) {
+          vector values[4];
+          PRUMO_UNROLL
+          for (int k = 0; k < 4; ++k) values[k] = vector::load(products + k * vector::lanes);
+          store_lanes(sums_of_fours(values) + bias, to + i, count - i);
         }
-        (every_second_lane<0>(pairs[0], pairs[1]) + every_second_lane<1>(pairs[0], pairs[1]) + bias).store(to + i);
+        return;
       }
-      return;
     }
     for (int i = 0; i < count; ++i) {
       C sum = bias;
@@ -136,6 +137,37 @@ struct adjacent_windows {
     }
   }
 };
+
+/// y of an image without its activation. multiply(x, rows, products) makes the products of rows of windows, and
+/// may write a vector behind them.
+template <class C, class Multiply>
+void convolve_adjacent_windows(const step_layer& it, C* image, C bias, const Multiply& multiply) {
+  using windows = adjacent_windows;
+  const int columns = windows::columns(it), most = (windows::most_products - 64) / columns;
+  // Where no gaps lie in y, windows of several channels are added together.
+  const bool is_whole = it.y.pitch == it.out_width && it.y.plane == it.out_height * it.out_width;
+  C products[windows::most_products];
+  int pending = 0;
+  C* to = image + it.y.begin;
+  const auto add_pending = [&] {
+    windows::add_neighbours(products, it.filter_width, pending * it.out_width, bias, to);
+    to += pending * it.out_width;
+    pending = 0;
+  };
+  for (int channel = 0; channel < it.out_channels; ++channel) {
+    const C* x = image + it.x.begin + channel * it.x.plane;
+    for (int row = 0; row < it.out_height;) {
+      const int rows = is_whole ? std::min(most - pending, it.out_height - row) : 1;
+      if (!is_whole) to = image + it.y.begin + channel * it.y.plane + row * it.y.pitch;
+      multiply(x, rows, products + pending * columns);
+      pending += rows;
+      row += rows;
+      x += rows * it.filter_height * it.x.pitch;
+      if (!is_whole || pending == most) add_pending();
+    }
+  }
+  if (pending > 0) add_pending();
+}
 
 template <class C>
 void convolve_shared(const host_step_team&, const step_layer& it, const step_images<C>& images, const C* copies) {
@@ -147,41 +179,25 @@ void convolve_shared(const host_step_team&, const step_layer& it, const step_ima
   }
   const C bias = it.bias_copy >= 0 ? copies[it.bias_copy] : C(0);
   const int columns = windows::columns(it);
-  const bool are_squares = square_windows<C>::are_those_of(it);
-  windows::taps_of_rows<C> weights;
-  if (!are_squares) windows::repeat_taps(it, copies + it.forward_copy, weights);
-  C products[windows::most_rows * windows::most_columns], sums[windows::most_rows * windows::most_columns];
-  const auto convolve_plane = [&](C* memory, int channel, const auto& multiply) {
-    for (int first = 0; first < it.out_height; first += windows::most_rows) {
-      const int rows = std::min(windows::most_rows, it.out_height - first);
-      multiply(memory + it.x.begin + channel * it.x.plane + first * it.filter_height * it.x.pitch, rows);
-      windows::add_neighbours(products, it.filter_width, rows * it.out_width, bias, sums);
-      C* const y = memory + it.y.begin + channel * it.y.plane + first * it.y.pitch;
-      if (it.y.pitch == it.out_width) {
-        copy_row(sums, rows * it.out_width, y);
-      } else {
-        for (int row = 0; row < rows; ++row) copy_row(sums + row * it.out_width, it.out_width, y + row * it.y.pitch);
-      }
-    }
-  };
-  const auto convolve_planes = [&](const auto& multiply) {
-    for (int image = 0; image < images.count; ++image) {
-      for (int channel = 0; channel < it.out_channels; ++channel) {
-        convolve_plane(images.image(image), channel, multiply);
-      }
-    }
-  };
-  if (are_squares) {
+  if (square_windows<C>::are_those_of(it)) {
     const square_windows<C> squares(copies + it.forward_copy);
-    convolve_planes([&](const C* x, int rows) { squares.multiply(it, x, rows, products); });
+    for (int image = 0; image < images.count; ++image) {
+      convolve_adjacent_windows(it, images.image(image), bias,
+                                [&](const C* x, int rows, C* products)
+                                    PRUMO_ALWAYS_INLINE { squares.multiply(it, x, rows, products); });
+    }
   } else {
+    windows::taps_of_rows<C> weights;
+    windows::repeat_taps(it, copies + it.forward_copy, weights);
     // What a vector has behind the end of a row is written again by the first vector of the next row.
     const int of_window = it.filter_height * it.x.pitch;
-    convolve_planes([&](const C* x, int rows) {
-      for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
-        windows::multiply_window_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
-      }
-    });
+    for (int image = 0; image < images.count; ++image) {
+      convolve_adjacent_windows(it, images.image(image), bias, [&](const C* x, int rows, C* products) {
+        for (int i = (columns - 1) / vector::lanes * vector::lanes; i >= 0; i -= vector::lanes) {
+          windows::multiply_window_rows(it, weights + i, x + i, of_window, rows, products + i, columns);
+        }
+      });
+    }
   }
   activate_planes(it, images);
 }

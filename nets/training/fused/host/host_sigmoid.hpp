@@ -16,20 +16,31 @@
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+/// Magnitudes up to this one are certainly within the bounds that host_sigmoid() has.
+inline constexpr double sigmoid_bound = 64;
+
 /// 1 / (1 + e^-x) of each number.
-template <class Numbers>
+/// \tparam IsBounded whether no |x| is beyond sigmoid_bound: the result is the same, and may take less time
+template <bool IsBounded = false, class Numbers>
 [[gnu::always_inline]] inline Numbers host_sigmoid(const Numbers& x) {
   return prumo::sigmoid(x);
 }
 
+/// Whether host_sigmoid() takes less time where numbers are bounded.
+template <class C>
+inline constexpr bool sigmoid_has_bounds = false;
+
 #if defined(__AVX2__) && defined(__FMA__) && !defined(__AVX512F__)
+template <>
+inline constexpr bool sigmoid_has_bounds<float> = true;
+
 /// The same of floats, where a register has eight of them: within four units in the last place from -40 to 40, and six
 /// from -80 to 80. Beyond these it is what it is there. A NaN stays one.
 ///
 /// e^-x is 2^(k / 8) e^r, where k is the integer nearest to -8 x / ln 2. One instruction finds 2^(j / 8), where j = k
 /// mod 8, among the eight numbers of a register, on a unit that multiplies nothing. r is so small that a polynomial of
 /// degree 3 suffices. prumo::sigmoid() has one of degree 6, and takes a third more time.
-template <int Registers>
+template <bool IsBounded = false, int Registers>
 [[gnu::always_inline]] inline simd_group<float, Registers> host_sigmoid(const simd_group<float, Registers>& x) {
   using words = simd<float>::words;
   using integers = detail::vector_of<int, simd_bytes>;
@@ -48,8 +59,11 @@ template <int Registers>
                                           of_part(1.68179283F, 6), of_part(1.83400809F, 7)};
   integers all_powers;
   std::memcpy(&all_powers, powers, sizeof(powers));
-  const auto bounded =
-      lesser_or_second(simd_group<float, Registers>(80.0F), greater_or_second(simd_group<float, Registers>(-80.0F), x));
+  auto bounded = x;
+  if constexpr (!IsBounded) {
+    bounded = greater_or_second(simd_group<float, Registers>(-80.0F), x);
+    bounded = lesser_or_second(simd_group<float, Registers>(80.0F), bounded);
+  }
   const auto shifted =
       prumo::fma(bounded, simd_group<float, Registers>(-parts * log2_e), simd_group<float, Registers>(magic));
   const auto k = shifted - magic;

@@ -5,6 +5,7 @@
 /// A first convolution whose pixels are unfolded (step_layer::unfolded). A vector holds neighbouring places of a whole
 /// plane of y, wherever its rows end, so no lane is idle but at the end of the plane.
 
+#include "host_activation.hpp"
 #include "host_rows.hpp"
 
 namespace prumo::nets {
@@ -29,10 +30,52 @@ template <int Maps>
 inline constexpr int unfolded_vectors =
     (simd_has_many_registers ? 24 : 12) / Maps < 6 ? (simd_has_many_registers ? 24 : 12) / Maps : 6;
 
+/// What becomes of the sums of a convolution while they are in registers.
+enum class sums_become { themselves, relu, sigmoid, bounded_sigmoid };
+
+/// Whether the sums of Maps channels are within the bound of the sigmoid, whatever the pixels are. These lie between 0
+/// and 1, so no sum is beyond those of the magnitudes of its weights. The bound leaves room for rounding. It does not
+/// hold for a weight that is no number.
+template <int Side, int Maps, class C>
+bool have_bounded_sums(const step_layer& it, const C* copies, int map) {
+  using vector = simd<C>;
+  constexpr int vectors = (Maps - 1) / vector::lanes + 1;
+  vector sum[vectors];
+  // Behind the last map there is what is not used.
+  const auto add = [&](const C* from) PRUMO_ALWAYS_INLINE {
+    PRUMO_UNROLL
+    for (int v = 0; v < vectors; ++v) sum[v] += prumo::abs(vector::load(from + v * vector::lanes));
+  };
+  for (vector& each : sum) each = vector(C(0));
+  if (it.bias_copy >= 0) add(copies + it.bias_copy + map);
+  for (int channel = 0; channel < it.in_channels; ++channel) {
+    const C* const taps = copies + it.forward_copy + channel * it.forward_apart + map;
+    for (int tap = 0; tap < Side * Side; ++tap) add(taps + tap * it.padded_out);
+  }
+  C sums[vectors * vector::lanes];
+  for (int v = 0; v < vectors; ++v) sum[v].store(sums + v * vector::lanes);
+  bool are_bounded = true;
+  for (int m = 0; m < Maps; ++m) are_bounded = are_bounded && sums[m] <= static_cast<C>(sigmoid_bound);
+  return are_bounded;
+}
+
+/// The sigmoids of vectors, some at a time.
+template <bool IsBounded, int Count, class C>
+[[gnu::always_inline]] inline void replace_by_sigmoids(simd<C>* values) {
+  constexpr int some = Count < 4 ? Count : 4;
+  simd_group<C, some> group;
+  PRUMO_UNROLL
+  for (int i = 0; i < some; ++i) group.of[i] = values[i];
+  group = host_sigmoid<IsBounded>(group);
+  PRUMO_UNROLL
+  for (int i = 0; i < some; ++i) values[i] = group.of[i];
+  if constexpr (Count > some) replace_by_sigmoids<IsBounded, Count - some>(values + some);
+}
+
 /// y of Maps channels at Vectors vectors of places.
 template <int Side, int Maps, int Vectors, class C>
-[[gnu::always_inline]] inline void convolve_places(const step_layer& it, C* image, const C* copies, int map,
-                                                   int place) {
+[[gnu::always_inline]] inline void convolve_places(const step_layer& it, C* image, const C* copies, int map, int place,
+                                                   sums_become become) {
   using vector = simd<C>;
   vector sum[Maps][Vectors];
   PRUMO_UNROLL
@@ -63,30 +106,42 @@ template <int Side, int Maps, int Vectors, class C>
       }
     }
   }
-  const bool is_relu = it.activate == activation::relu;
+  if (become == sums_become::bounded_sigmoid) {
+    replace_by_sigmoids<true, Maps * Vectors>(sum[0]);
+  } else if (become == sums_become::sigmoid) {
+    replace_by_sigmoids<false, Maps * Vectors>(sum[0]);
+  } else if (become == sums_become::relu) {
+    PRUMO_UNROLL
+    for (auto& of_map : sum) {
+      PRUMO_UNROLL
+      for (auto& each : of_map) each = prumo::maximum(each, vector(C(0)));
+    }
+  }
   const int left = it.out_height * it.out_width - place;
   C* to = image + it.y.begin + map * it.y.plane + place;
   PRUMO_UNROLL
-  for (int m = 0; m < Maps; ++m, to += it.y.plane) {
-    PRUMO_UNROLL
-    for (int v = 0; v < Vectors; ++v) {
-      if (is_relu) sum[m][v] = prumo::maximum(sum[m][v], vector(C(0)));
-    }
-    store_row(sum[m], to, left);
-  }
+  for (int m = 0; m < Maps; ++m, to += it.y.plane) store_row(sum[m], to, left);
 }
 
 template <int Side, int Maps, class C>
 void convolve_maps(const step_layer& it, C* image, const C* copies, int map) {
   constexpr int lanes = simd<C>::lanes, vectors = unfolded_vectors<Maps>;
   const int places = it.out_height * it.out_width;
+  sums_become become = sums_become::themselves;
+  if (it.activate == activation::relu) {
+    become = sums_become::relu;
+  } else if (it.activate == activation::sigmoid) {
+    const bool is_bounded = sigmoid_has_bounds<C> && have_bounded_sums<Side, Maps>(it, copies, map);
+    become = is_bounded ? sums_become::bounded_sigmoid : sums_become::sigmoid;
+  }
   int place = 0;
   for (; place + (vectors - 1) * lanes < places; place += vectors * lanes) {
-    convolve_places<Side, Maps, vectors>(it, image, copies, map, place);
+    convolve_places<Side, Maps, vectors>(it, image, copies, map, place, become);
   }
-  for (; place < places; place += lanes) convolve_places<Side, Maps, 1>(it, image, copies, map, place);
+  for (; place < places; place += lanes) convolve_places<Side, Maps, 1>(it, image, copies, map, place, become);
 }
 
+/// y, with its activation.
 template <int Side, class C>
 void convolve_unfolded(const step_layer& it, C* image, const C* copies) {
   for (int map = 0; map < it.out_channels;) {
@@ -105,6 +160,7 @@ void convolve_unfolded(const step_layer& it, C* image, const C* copies) {
       ++map;
     }
   }
+  if (it.activate == activation::tanh) activate_image(it, image);
 }
 
 /// Adds the products of a row of filter taps with Maps output channels, summed over the places of an image.
