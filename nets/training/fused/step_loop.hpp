@@ -164,7 +164,7 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
   if (part == step_part::update) {
     step_update<Team, C>(body, rule_after(table, data, rate, latest, 0),
                          data.images_of_step(data.first_step, table.batch))
-        .run_windows(league, meet);
+        .run_windows(league, meet, false);
     return;
   }
   window_steps<AtOnce, Team, C> steps(body, league);
@@ -190,7 +190,7 @@ PRUMO_STEP_FUNCTION void run_window_loop(const step_body<Team, C>& body, step_pa
         steps.end_group(group);
       }
       if (part == step_part::all) {
-        step_update<Team, C>(body, rule, images).run_windows(league, meet);
+        step_update<Team, C>(body, rule, images).run_windows(league, meet, true);
       } else {
         team.barrier();
       }
@@ -226,7 +226,7 @@ PRUMO_STEP_FUNCTION void run_share_loop(const step_body<Team, C>& body, double r
 /// \tparam AtOnce whether the team takes whole steps alone, with one image each, so that weights change at once
 /// \param meet all teams of the launch wait for each other, and see what the others wrote; it contains a barrier of the
 ///        team. Teams that take windows call meet.arrive() and meet.wait() instead: each contains one, arrive() where
-///        the team does arrive.
+///        the team does arrive. Only launches of whole steps use it, so other launches need no place to meet.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <bool AtOnce, class Team, class C, class Meet>
 PRUMO_STEP_FUNCTION void run_steps(const step_body<Team, C>& body, step_part part, step_league league, Meet&& meet) {

@@ -70,10 +70,11 @@ class step_update {
 
   /// The same where all gradients have been summed by groups: of teams that take windows, with the meetings before and
   /// behind. What needs no other team is loaded while teams wait for each other. Teams without a tile wait only once.
+  /// \param meets whether the teams meet: those of a launch that only changes weights have nothing to wait for
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class Meet>
-  PRUMO_STEP_FUNCTION void run_windows(step_league league, Meet& meet) const {
-    meet.arrive(true, league.size);
+  PRUMO_STEP_FUNCTION void run_windows(step_league league, Meet& meet, bool meets) const {
+    if (meets) meet.arrive(true, league.size);
     const int tiles = scratch_.table().update_tiles;
     int slices = scratch_.table().update_slices;
     while (slices > team_.stretches()) slices /= 2;
@@ -89,7 +90,7 @@ class step_update {
       const int count = tile.layer == update_tile::filters ? tile_columns : 0;
       pending_change<C> pending[1];
       prepare<false>(tile, thread, threads, count, pending);
-      if (first == begin) {
+      if (first == begin && meets) {
         meet.wait();
       } else {
         team_.barrier();
@@ -107,6 +108,7 @@ class step_update {
         if (pending[0].parameter >= 0) change(pending[0], of_slot + which, slices, tile_columns);
       }
     }
+    if (!meets) return;
     const int teams = (tiles + at_once - 1) / at_once;
     meet.arrive(begin < tiles, teams < league.size ? teams : league.size);
     meet.wait();

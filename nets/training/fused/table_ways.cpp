@@ -201,10 +201,11 @@ class table_way final : public step_way<Exec> {
       launch_share_steps(instance, data, static_cast<int>(of_teams_.shares.size()), scratch_bytes_);
     } else {
       // Teams without images help to change the weights.
-      const int teams = table_.batch == 1 ? 1 : meeting_teams(instance);
+      const bool is_alone = table_.batch == 1;
+      const int teams = is_alone ? 1 : meeting_teams(instance);
       launch_steps(instance, data,
                    {step_part::all, teams, scratch_bytes_, table_.shape,
-                    teams == 1 ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
+                    is_alone ? nullptr : reinterpret_cast<unsigned*>(meeting_.data())});
     }
   }
 

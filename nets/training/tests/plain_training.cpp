@@ -11,6 +11,13 @@ struct alignas(32) scratch_line {
   unsigned char bytes[32];
 };
 
+/// In the place of a meeting where there is none.
+struct no_place_to_meet {
+  void arrive(bool, int) const { ADD_FAILURE() << "a team of a launch that has no meeting arrived at one"; }
+  void wait() const { ADD_FAILURE() << "a team of a launch that has no meeting waited at one"; }
+  void operator()() const { wait(); }
+};
+
 }  // namespace
 
 std::vector<double> after_steps(plain_training training, int size) {
@@ -58,6 +65,28 @@ std::vector<double> after_meeting_steps(plain_training training, int teams, int 
     const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
     run_steps<false>(body, step_part::all, {which, teams}, emulated_meeting(threads, team, teams, arrived));
   });
+  return training.result();
+}
+
+std::vector<double> after_separate_steps(plain_training training, int teams, int size) {
+  constexpr std::int64_t steps = 2;
+  const auto lines = static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1;
+  std::vector<scratch_line> scratch(static_cast<std::size_t>(teams) * lines);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    step_data<double> data = training.data(1);
+    data.first_step = step;
+    data.order += step * training.options.batch;
+    for (const step_part part : {step_part::images, step_part::update}) {
+      std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+      emulated_threads threads;
+      with_teams<step_shape::windows>(threads, teams, size, -1, [&](const auto& team, int which) {
+        using team_type = std::decay_t<decltype(team)>;
+        auto* const memory = scratch[static_cast<std::size_t>(which) * lines].bytes;
+        const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+        run_steps<false>(body, part, {which, teams}, no_place_to_meet{});
+      });
+    }
+  }
   return training.result();
 }
 

@@ -212,7 +212,8 @@ TEST(step_team, takes_windows) {
 }
 
 /// Teams that meet have the same bits, however many they are and whichever is late: with several groups of a team,
-/// without groups, and without a share of the work that changes the weights.
+/// without groups, and without a share of the work that changes the weights. So do teams of two launches a step, which
+/// do not meet.
 TEST(step_team, meets_for_windows) {
   const description net{
       "meetings",
@@ -231,6 +232,7 @@ TEST(step_team, meets_for_windows) {
     for (const int late : {-1, 0, 2}) {
       EXPECT_EQ(after_meeting_steps(training, teams, size, late), alone) << teams << " teams, late: " << late;
     }
+    EXPECT_EQ(after_separate_steps(training, teams, size), alone) << teams << " teams, two launches a step";
   };
   // One team changes all weights.
   expect_same(3, 4);
