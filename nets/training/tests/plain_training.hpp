@@ -115,7 +115,8 @@ std::vector<double> after_steps(plain_training training, int size);
 /// \param late a team that the others wait for; -1: none
 std::vector<double> after_meeting_steps(plain_training training, int teams, int size, int late);
 
-/// The same where each step is two launches of teams that do not meet: one for images, and one that changes the weights.
+/// The same where each step is two launches of teams that do not meet: one for images, and one that changes the
+/// weights.
 std::vector<double> after_separate_steps(plain_training training, int teams, int size);
 
 /// The same by the teams of a cluster, which share the net.
