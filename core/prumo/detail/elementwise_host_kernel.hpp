@@ -55,7 +55,8 @@ class contiguous_host_kernel {
     const std::int64_t blocks_of_worker =
         std::max(std::clamp<std::int64_t>(count / (workers * shortest), 1, most_blocks_of_worker),
                  parts(count, workers * longest));
-    return parts(parts(count, workers * blocks_of_worker), whole_lines) * whole_lines;
+    // Of no elements there are no blocks, but each has a length.
+    return parts(parts(std::max<std::int64_t>(count, 1), workers * blocks_of_worker), whole_lines) * whole_lines;
   }
 
   contiguous_elements<Formula, Out, In...> elements_;
