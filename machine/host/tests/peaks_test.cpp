@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace prumo::machine::host {
 namespace {
 
@@ -181,10 +183,15 @@ TEST(clock_probe, no_core_starts_more_than_eight_vectors_a_cycle) {
   const auto kernels = fma_kernels(identify_processor(system_files()).instruction_sets);
   if (kernels.empty() || !has_integer_chain) GTEST_SKIP() << "no vector kernel for this processor";
   for (const fma_kernel& kernel : kernels) {
-    const auto rate = measure_fma_rate(kernel, 4ms);
-    ASSERT_TRUE(rate.has_value());
-    EXPECT_GT(*rate, 0.05) << kernel.name;
-    EXPECT_LT(*rate, 8) << kernel.name;
+    // Another program may have the core for all of a measurement, but not for each of many.
+    double largest = 0;
+    for (int attempt = 0; attempt < 50 && largest <= 0.05; ++attempt) {
+      const auto rate = measure_fma_rate(kernel, 4ms);
+      ASSERT_TRUE(rate.has_value());
+      largest = std::max(largest, *rate);
+    }
+    EXPECT_GT(largest, 0.05) << kernel.name;
+    EXPECT_LT(largest, 8) << kernel.name;
   }
 }
 
