@@ -141,7 +141,7 @@ class direct_gemm_host_kernel {
     return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
-  /// Rows of C whose sums are complete in registers, the `rows` rows of a tile.
+  /// Computes the `rows` rows of a tile of C, whose sums are complete in registers.
   template <int Rows>
   void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
                            std::int64_t rows, C* sums) const {

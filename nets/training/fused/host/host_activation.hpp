@@ -14,7 +14,7 @@
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Replaces the numbers of some vectors by function(number).
+/// Replaces each number x of neighbouring vectors by function(x).
 template <int Registers, class C, class Function>
 [[gnu::always_inline]] inline void change_group(C* numbers, const Function& function) {
   using detail::lane_order;

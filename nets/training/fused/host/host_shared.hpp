@@ -138,8 +138,9 @@ struct adjacent_windows {
   }
 };
 
-/// y of an image without its activation. multiply(x, rows, products) makes the products of rows of windows, and
-/// may write a vector behind them.
+/// Computes y of an image, without its activation.
+/// \param multiply multiply(x, rows, products) computes the products of rows of windows. It may write a vector behind
+///        them.
 template <class C, class Multiply>
 void convolve_adjacent_windows(const step_layer& it, C* image, C bias, const Multiply& multiply) {
   using windows = adjacent_windows;

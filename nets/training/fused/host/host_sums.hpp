@@ -16,18 +16,20 @@
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The sums of neighbouring lanes of `a`, and those of `b` behind them, within each 16 bytes of a vector. `b` may be
-/// the same vector.
-template <class C>
-[[gnu::always_inline]] inline simd<C> add_neighbouring_lanes(simd<C> a, simd<C> b) {
+/// The sums of neighbouring units of `a`, and those of `b` behind them, within each part of a vector. `b` may be the
+/// same vector.
+/// \tparam Unit,Part lanes of a unit and of a part
+template <std::size_t Unit, std::size_t Part, class C>
+[[gnu::always_inline]] inline simd<C> add_neighbouring_units(simd<C> a, simd<C> b) {
   using words = typename simd<C>::words;
   using word = typename detail::math_constants<C>::word;
-  constexpr std::size_t lanes = static_cast<std::size_t>(simd<C>::lanes), in_block = detail::vector_lane / sizeof(C);
+  constexpr std::size_t lanes = static_cast<std::size_t>(simd<C>::lanes);
   const auto every_second = [&]<std::size_t First, std::size_t... At>(std::integral_constant<std::size_t, First>,
                                                                       std::index_sequence<At...>) {
     constexpr auto which = [](std::size_t at) {
-      const std::size_t block = at / in_block * in_block, pair = 2 * (at % in_block);
-      return pair < in_block ? block + pair + First : lanes + block + pair - in_block + First;
+      const std::size_t part = at / Part * Part, pair = 2 * (at % Part / Unit * Unit),
+                        within = First * Unit + at % Unit;
+      return pair < Part ? part + pair + within : lanes + part + pair - Part + within;
     };
     const words chosen =
         detail::shuffle<word>(detail::bits_of(a), detail::bits_of(b), std::index_sequence<which(At)...>());
@@ -38,22 +40,16 @@ template <class C>
          every_second(std::integral_constant<std::size_t, 1>(), all);
 }
 
-/// The sums of neighbouring blocks of 16 bytes of `a`, and those of `b` behind them.
+/// The sums of neighbouring lanes, within each 16 bytes of a vector.
+template <class C>
+[[gnu::always_inline]] inline simd<C> add_neighbouring_lanes(simd<C> a, simd<C> b) {
+  return add_neighbouring_units<1, detail::vector_lane / sizeof(C)>(a, b);
+}
+
+/// The sums of neighbouring blocks of 16 bytes.
 template <class C>
 [[gnu::always_inline]] inline simd<C> add_neighbouring_blocks(simd<C> a, simd<C> b) {
-  using words = typename simd<C>::words;
-  using word = typename detail::math_constants<C>::word;
-  constexpr std::size_t lanes = static_cast<std::size_t>(simd<C>::lanes), in_block = detail::vector_lane / sizeof(C);
-  const auto every_second = [&]<std::size_t First, std::size_t... At>(std::integral_constant<std::size_t, First>,
-                                                                      std::index_sequence<At...>) {
-    const words chosen =
-        detail::shuffle<word>(detail::bits_of(a), detail::bits_of(b),
-                              std::index_sequence<((2 * (At / in_block) + First) * in_block + At % in_block)...>());
-    return detail::from_bits(chosen);
-  };
-  constexpr auto all = std::make_index_sequence<lanes>();
-  return every_second(std::integral_constant<std::size_t, 0>(), all) +
-         every_second(std::integral_constant<std::size_t, 1>(), all);
+  return add_neighbouring_units<detail::vector_lane / sizeof(C), static_cast<std::size_t>(simd<C>::lanes)>(a, b);
 }
 
 /// Adds parts of sums until each sum is one number. The vectors of `values` have `Parts` parts of each sum.
