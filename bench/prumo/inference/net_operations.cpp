@@ -17,12 +17,12 @@ plan_options options_of(const nets::convolution& layer, const nets::image_shape&
   plan_options options;
   options.ops = {"convolution"};
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  options.shape = {{"in_channels", number(input.channels)},
-                   {"height", number(input.height)},
-                   {"width", number(input.width)},
-                   {"out_channels", number(layer.channels)},
-                   {"filter_rows", number(layer.filter.height)},
-                   {"filter_columns", number(layer.filter.width)}};
+  options.shapes = {{{"in_channels", number(input.channels)},
+                     {"height", number(input.height)},
+                     {"width", number(input.width)},
+                     {"out_channels", number(layer.channels)},
+                     {"filter_rows", number(layer.filter.height)},
+                     {"filter_columns", number(layer.filter.width)}}};
   options.parameters = {{"stride", number(layer.stride.height)}, {"padding", number(layer.padding.height)}};
   options.data = {"resident"};
   return options;
@@ -46,7 +46,7 @@ bench_plan plan_net_operations(const data::net& net, const inference_plan& plan,
     plan_options options = options_of(*layer, facts.input);
     options.dtypes = plan.dtypes;
     for (const std::int64_t batch : plan.batches) {
-      options.shape["images"] = static_cast<double>(batch);
+      options.shapes.front()["images"] = static_cast<double>(batch);
       try {
         bench_plan part = make_plan(options, fleet);
         std::ranges::move(part.groups, std::back_inserter(whole.groups));

@@ -15,8 +15,8 @@ enum class sweep { normal, quick, full };
 struct plan_options {
   sweep extent = sweep::normal;
   std::vector<std::string> ops;
-  std::vector<std::uint64_t> sizes;     ///< bytes of one array
-  std::map<std::string, double> shape;  ///< single axes
+  std::vector<std::uint64_t> sizes;                   ///< bytes of one array
+  std::vector<std::map<std::string, double>> shapes;  ///< single axes of each
   std::vector<std::string> dtypes;
   std::vector<std::string> layouts;
   std::vector<std::string> data;

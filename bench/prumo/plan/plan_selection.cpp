@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <span>
 #include <string_view>
 
@@ -104,9 +106,13 @@ std::vector<std::string> names_of(const std::vector<protocol::named_number>& num
   return names;
 }
 
-std::vector<std::string> keys(const std::map<std::string, double>& values) {
+using named_numbers = std::map<std::string, double>;
+
+std::vector<std::string> keys(std::span<const named_numbers> maps) {
   std::vector<std::string> names;
-  for (const auto& [name, value] : values) names.push_back(name);
+  for (const named_numbers& values : maps) {
+    for (const auto& [name, value] : values) add_once(names, name);
+  }
   return names;
 }
 
@@ -130,14 +136,24 @@ std::vector<std::string> choose(const std::vector<std::string>& wanted, const st
   return {contains(known, standard) ? standard : known.front()};
 }
 
-void choose_shape(const plan_options& options, const protocol::case_description& described, op_choice& chosen,
-                  std::vector<std::string>& notes) {
+/// The shapes that name an axis of an operation. If none does, the size alone says what is measured.
+std::vector<named_numbers> shapes_for(const plan_options& options, const protocol::case_description& described) {
+  std::vector<named_numbers> shapes;
+  std::ranges::copy_if(options.shapes, std::back_inserter(shapes), [&](const named_numbers& shape) {
+    return std::ranges::any_of(described.axes, [&](const auto& axis) { return shape.contains(axis.name); });
+  });
+  if (shapes.empty()) shapes.emplace_back();
+  return shapes;
+}
+
+void choose_shape(const plan_options& options, const named_numbers& shape,
+                  const protocol::case_description& described, op_choice& chosen, std::vector<std::string>& notes) {
   chosen.shape = json::object();
   bool complete = !described.axes.empty();
   bool all_named = complete;
   for (const protocol::named_number& axis : described.axes) {
-    const auto named = options.shape.find(axis.name);
-    if (named != options.shape.end()) {
+    const auto named = shape.find(axis.name);
+    if (named != shape.end()) {
       chosen.shape[axis.name] = static_cast<std::uint64_t>(named->second);
     } else {
       all_named = false;
@@ -147,7 +163,7 @@ void choose_shape(const plan_options& options, const protocol::case_description&
   // The shape says all: no size is needed, and defaults fill the rest.
   if (all_named || (complete && !chosen.shape.empty() && options.sizes.empty())) {
     if (!options.sizes.empty())
-      notes.push_back(fmt::format("--size has no effect on {}: --shape gives all its axes", described.op));
+      add_once(notes, fmt::format("--size has no effect on {}: --shape gives all its axes", described.op));
     for (const protocol::named_number& axis : described.axes) {
       if (!chosen.shape.contains(axis.name)) {
         chosen.shape[axis.name] = static_cast<std::uint64_t>(*axis.fallback);
@@ -181,8 +197,8 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
   check_known("--layout", "layout", options.layouts, ops, [](const known_op& it) { return it.layouts; });
   check_known("--compute-mode", "compute mode", options.compute_modes, ops,
               [](const known_op& it) { return it.first->compute_modes; });
-  check_known("--shape", "axis", keys(options.shape), ops, [](const known_op& it) { return names_of(it.first->axes); });
-  check_known("--set", "parameter", keys(options.parameters), ops,
+  check_known("--shape", "axis", keys(options.shapes), ops, [](const known_op& it) { return names_of(it.first->axes); });
+  check_known("--set", "parameter", keys({&options.parameters, 1}), ops,
               [](const known_op& it) { return names_of(it.first->parameters); });
   std::vector<op_choice> choices;
   for (const known_op& it : ops) {
@@ -198,8 +214,11 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
       const auto named = options.parameters.find(parameter.name);
       if (named != options.parameters.end()) chosen.parameters[parameter.name] = named->second;
     }
-    choose_shape(options, *it.first, chosen, notes);
-    choices.push_back(std::move(chosen));
+    for (const named_numbers& shape : shapes_for(options, *it.first)) {
+      op_choice of_shape = chosen;
+      choose_shape(options, shape, *it.first, of_shape, notes);
+      choices.push_back(std::move(of_shape));
+    }
   }
   return choices;
 }

@@ -13,7 +13,8 @@
 
 namespace prumo::bench {
 
-/// An operation of the plan with the values of its own axes.
+/// An operation of the plan with the values of its own axes. An operation that is measured with several shapes has one
+/// of these for each.
 struct op_choice {
   std::string op;
   int arrays = 0;
@@ -37,7 +38,7 @@ struct axis_choice {
 };
 
 /// The operations to measure in the workers' order, each with its axes. If only some of the chosen operations know a
-/// value, it applies to those.
+/// value, it applies to those. An operation gets the shapes that name one of its axes.
 /// \throws program_error (wrong usage) for a name that none of them knows
 [[nodiscard]] std::vector<op_choice> choose_ops(const plan_options& options, const worker_fleet& fleet,
                                                 std::vector<std::string>& notes);

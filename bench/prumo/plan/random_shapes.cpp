@@ -75,8 +75,9 @@ class operation_shapes {
     const bool is_cold = random_word(seed_, described_.op, number, draw++) % 2 == 0;
     if (options.caches.empty()) options.caches = {is_cold ? "cold" : "hot"};
     const int bits = most_bits(described_.axes.size());
+    options.shapes.emplace_back();
     for (const protocol::named_number& axis : described_.axes) {
-      options.shape[axis.name] = static_cast<double>(random_extent(seed_, described_.op, number, draw++, bits));
+      options.shapes.back()[axis.name] = static_cast<double>(random_extent(seed_, described_.op, number, draw++, bits));
     }
     try {
       return make_plan(options, fleet);

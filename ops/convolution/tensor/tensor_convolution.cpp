@@ -39,8 +39,16 @@ convolution_problem<T> without_pooling(const convolution_problem<T>& problem, T*
 template <class T>
 bool has_few_products(const convolution_problem<T>& problem) {
   constexpr std::int64_t least_products = 27;  // three channels, filters of 3 x 3: both take as long
-  return problem.row_stride == 1 && problem.column_stride == 1 &&
-         problem.in_channels * problem.filter_rows * problem.filter_columns < least_products;
+  return problem.row_stride == 1 && problem.column_stride == 1 && problem.taps() < least_products;
+}
+
+/// Whether it would take longer to activate all results than the matrix units save. `direct` activates maxima alone.
+/// By the times of whole nets and of convolutions without activation on an H200, in f16, a tanh of each result takes as
+/// long as 150 products of `direct`, and the units compute a product in half of its time.
+template <class T>
+bool has_long_activations(const convolution_problem<T>& problem) {
+  constexpr std::int64_t least_products = 288;
+  return problem.activates_maxima() && is_long(problem.activation) && problem.taps() < least_products;
 }
 
 template <class T>
@@ -57,6 +65,9 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     }
     if (has_few_products(problem)) {
       return "each result is the sum of few products, and loads and stores take longer than the matrix units save";
+    }
+    if (has_long_activations(problem)) {
+      return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
     }
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
     if (problem.is_pooled()) plain.images = images_before_pooling(problem);

@@ -109,6 +109,18 @@ std::map<std::string, double> read_assignments(const char* option, const std::ve
   return values;
 }
 
+std::vector<std::map<std::string, double>> read_shapes(const std::vector<std::string>& words) {
+  std::vector<std::map<std::string, double>> shapes;
+  for (const std::string& word : words) {
+    auto shape = read_assignments("--shape", {word}, true);
+    if (std::ranges::find(shapes, shape) != shapes.end()) {
+      refuse_usage(fmt::format("--shape: '{}' is given twice; give it once", word));
+    }
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
 void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known) {
   if (std::ranges::find(known, value) != known.end()) return;
   throw program_error(exit_code::wrong_usage,

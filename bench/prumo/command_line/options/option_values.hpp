@@ -45,6 +45,10 @@ CLI::Option* add_anonymous(CLI::App& app, bool& target);
 [[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
                                                              bool extents);
 
+/// Reads each word of --shape as a shape: AXIS=N,...
+/// \throws program_error (wrong usage) also if two are the same
+[[nodiscard]] std::vector<std::map<std::string, double>> read_shapes(const std::vector<std::string>& words);
+
 /// Refuses a value that is none of `known`.
 void check_choice(const char* option, const std::string& value, const std::vector<std::string>& known);
 

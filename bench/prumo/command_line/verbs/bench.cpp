@@ -130,7 +130,7 @@ exit_code measure(const bench_options& options, bench_files& files, worker_fleet
   });
   scheduler schedule(fleet, writer, shown, options.measure, started);
   run_outcome outcome;
-  const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shape.empty();
+  const bool sizes_chosen = !options.plan.sizes.empty() || !options.plan.shapes.empty();
   try {
     const auto next_runs = [&](std::size_t finished) {
       if (options.against.empty()) return finished;

@@ -37,7 +37,7 @@ class bench_call : public verb_call {
   worker_arguments workers_;
   results_arguments results_;
   measuring_arguments measuring_;
-  std::vector<std::string> ops_, sizes_, shape_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
+  std::vector<std::string> ops_, sizes_, shapes_, dtypes_, layouts_, data_, host_memory_, caches_, dispatches_,
       implementations_, compute_modes_, parameters_, references_, threads_;
   std::string random_shapes_, suite_, count_limit_, power_states_, against_, gate_, process_runs_;
   bool quick_ = false, full_ = false, no_probe_ = false, tune_ = false;
@@ -69,7 +69,8 @@ void bench_call::add_options(CLI::App& app) {
       ->excludes(suite)
       ->excludes(random)
       ->group("What");
-  add_words(app, "--shape", shape_, "extents of single axes: rows=100,columns=1024", "AXIS=N,...")
+  add_words(app, "--shape", shapes_,
+            "extents of single axes: rows=100,columns=1024. Each further --shape is another shape", "AXIS=N,...")
       ->excludes(suite)
       ->excludes(random)
       ->group("What");
@@ -147,7 +148,7 @@ plan_options bench_call::read_plan() const {
     std::ranges::copy_if(sizes, std::back_inserter(plan.sizes),
                          [&](std::uint64_t bytes) { return std::ranges::find(plan.sizes, bytes) == plan.sizes.end(); });
   }
-  plan.shape = read_assignments("--shape", shape_, true);
+  plan.shapes = read_shapes(shapes_);
   plan.dtypes = split_list("--dtype", dtypes_);
   plan.layouts = split_list("--layout", layouts_);
   plan.data = split_list("--data", data_);
@@ -274,7 +275,7 @@ const verb bench_verb{
   prumo bench                                   the default sweep, within two minutes
   prumo bench --quick -o r.json                 two sizes in 15 seconds, results in r.json
   prumo bench --op add,softmax --size 2MiB:256MiB --dtype f32,f64
-  prumo bench --op softmax --shape rows=4096,columns=1024
+  prumo bench --op softmax --shape rows=4096,columns=1024 --shape rows=7,columns=50257
   prumo bench --op softmax --shape rows=1 --size 2MiB:1GiB    one row that fills the array
   prumo bench --op gemm --impl all --size 16MiB --set trans_a=1
   prumo bench --op add,sum --size 1KiB --cache hot --dispatch single    what a call costs beyond an empty kernel

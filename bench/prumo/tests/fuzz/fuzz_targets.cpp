@@ -171,7 +171,7 @@ void command_line(std::string_view text) {
   }
   refuse_or([&] { require_harmless(read_command_line(words).answer); });
   refuse_or([&] { std::ignore = split_list("--op", words); });
-  refuse_or([&] { std::ignore = read_assignments("--shape", words, true); });
+  refuse_or([&] { std::ignore = read_shapes(words); });
   refuse_or([&] { std::ignore = read_assignments("--set", words, false); });
 }
 

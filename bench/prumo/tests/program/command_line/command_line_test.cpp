@@ -60,6 +60,9 @@ TEST(command_line, refuses_bad_values) {
   expect_refusal_at_once(bench({"--op", "add,,mul"}), 2, "--op: an empty name");
   expect_refusal_at_once(bench({"--shape", "n=1.5"}), 2, "--shape: 'n=1.5' is not NAME=EXTENT");
   expect_refusal_at_once(bench({"--shape", "n=-1"}), 2, "--shape");
+  expect_refusal_at_once(bench({"--shape", "n=1,n=2"}), 2, "--shape: 'n' is given twice");
+  expect_refusal_at_once(bench({"--shape", "rows=1,columns=2", "--shape", "columns=2,rows=1"}), 2,
+                         "--shape: 'columns=2,rows=1' is given twice");
   expect_refusal_at_once(bench({"--set", "alpha"}), 2, "--set: 'alpha' is not NAME=NUMBER");
   expect_refusal_at_once(bench({"--min-samples", "0"}), 2, "--min-samples");
   expect_refusal_at_once(bench({"--quick", "--full"}), 2, "--quick");

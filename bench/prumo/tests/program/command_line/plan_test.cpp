@@ -141,13 +141,28 @@ TEST_F(planning, a_type_that_a_device_lacks_is_unsupported_in_the_words_of_its_w
 
 TEST_F(planning, a_complete_shape_needs_no_size) {
   options.ops = {"softmax"};
-  options.shape = {{"rows", 100}};
+  options.shapes = {{{"rows", 100}}};
   const bench_plan made = plan();
   ASSERT_EQ(made.groups.size(), 1U);
   EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"rows", 100}, {"columns", 1024}}));
-  options.shape = {{"columns", 64}};
+  options.shapes = {{{"columns", 64}}};
   options.sizes = {1U << 20};
   EXPECT_EQ(plan().groups.at(0).shape, (nlohmann::json{{"rows", 4096}, {"columns", 64}}));
+}
+
+TEST_F(planning, each_operation_takes_the_shapes_that_name_its_axes) {
+  options.ops = {"softmax", "add"};
+  options.shapes = {{{"rows", 100}, {"columns", 7}}, {{"n", 12}}, {{"rows", 5}}};
+  const bench_plan made = plan();
+  ASSERT_EQ(made.groups.size(), 3U);
+  EXPECT_EQ(made.groups[0].shape, (nlohmann::json{{"rows", 100}, {"columns", 7}}));
+  EXPECT_EQ(made.groups[1].shape, (nlohmann::json{{"rows", 5}, {"columns", 1024}}));
+  EXPECT_EQ(made.groups[2].op, "add");
+  EXPECT_EQ(made.groups[2].shape, (nlohmann::json{{"n", 12}}));
+  options.shapes.pop_back();
+  options.shapes.erase(options.shapes.begin());
+  options.sizes = {1U << 20};
+  EXPECT_EQ(plan().groups.at(0).shape, (nlohmann::json{{"rows", 256}, {"columns", 1024}}));
 }
 
 TEST_F(planning, parameters_apply_to_the_operations_that_have_them) {
