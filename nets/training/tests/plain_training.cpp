@@ -11,6 +11,22 @@ struct alignas(32) scratch_line {
   unsigned char bytes[32];
 };
 
+/// The scratch memory of some teams, so filled that numbers which nobody has written are none.
+class scratch_of_teams {
+ public:
+  scratch_of_teams(const step_table& table, int teams)
+      : lines_of_team_(static_cast<std::size_t>(table.scratch_bytes) / sizeof(scratch_line) + 1),
+        lines_(static_cast<std::size_t>(teams) * lines_of_team_) {
+    std::memset(lines_.data(), 0xff, lines_.size() * sizeof(scratch_line));
+  }
+
+  unsigned char* of(int team) { return lines_[static_cast<std::size_t>(team) * lines_of_team_].bytes; }
+
+ private:
+  std::size_t lines_of_team_;
+  std::vector<scratch_line> lines_;
+};
+
 /// In the place of a meeting where there is none.
 struct no_place_to_meet {
   void arrive(bool, int) const { ADD_FAILURE() << "a team of a launch that has no meeting arrived at one"; }
@@ -22,12 +38,10 @@ struct no_place_to_meet {
 
 std::vector<double> after_steps(plain_training training, int size) {
   const step_data<double> data = training.data(training.options.batch == 1 ? training.set.images : 2);
-  std::vector<scratch_line> scratch(static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1);
-  std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
-  auto* const memory = scratch[0].bytes;
+  scratch_of_teams scratch(training.table, 1);
   const auto run = [&](const auto& team) {
     using team_type = std::decay_t<decltype(team)>;
-    const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+    const step_body<team_type, double> body(team, data, step_scratch<double>(scratch.of(0)));
     if (training.table.batch == 1) {
       run_steps<true>(body, step_part::all, {0, 1}, no_meeting{});
     } else {
@@ -54,15 +68,12 @@ std::vector<double> after_steps(plain_training training, int size) {
 
 std::vector<double> after_meeting_steps(plain_training training, int teams, int size, int late) {
   const step_data<double> data = training.data(2);
-  const auto lines = static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1;
-  std::vector<scratch_line> scratch(static_cast<std::size_t>(teams) * lines);
-  std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+  scratch_of_teams scratch(training.table, teams);
   emulated_threads threads;
   int arrived = 0;
   with_teams<step_shape::windows>(threads, teams, size, late, [&](const auto& team, int which) {
     using team_type = std::decay_t<decltype(team)>;
-    auto* const memory = scratch[static_cast<std::size_t>(which) * lines].bytes;
-    const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+    const step_body<team_type, double> body(team, data, step_scratch<double>(scratch.of(which)));
     run_steps<false>(body, step_part::all, {which, teams}, emulated_meeting(threads, team, teams, arrived));
   });
   return training.result();
@@ -70,19 +81,16 @@ std::vector<double> after_meeting_steps(plain_training training, int teams, int 
 
 std::vector<double> after_separate_steps(plain_training training, int teams, int size) {
   constexpr std::int64_t steps = 2;
-  const auto lines = static_cast<std::size_t>(training.table.scratch_bytes) / 32 + 1;
-  std::vector<scratch_line> scratch(static_cast<std::size_t>(teams) * lines);
   for (std::int64_t step = 0; step < steps; ++step) {
     step_data<double> data = training.data(1);
     data.first_step = step;
     data.order += step * training.options.batch;
     for (const step_part part : {step_part::images, step_part::update}) {
-      std::memset(scratch.data(), 0xff, scratch.size() * sizeof(scratch_line));
+      scratch_of_teams scratch(training.table, teams);
       emulated_threads threads;
       with_teams<step_shape::windows>(threads, teams, size, -1, [&](const auto& team, int which) {
         using team_type = std::decay_t<decltype(team)>;
-        auto* const memory = scratch[static_cast<std::size_t>(which) * lines].bytes;
-        const step_body<team_type, double> body(team, data, step_scratch<double>(memory));
+        const step_body<team_type, double> body(team, data, step_scratch<double>(scratch.of(which)));
         run_steps<false>(body, part, {which, teams}, no_place_to_meet{});
       });
     }
@@ -94,16 +102,15 @@ std::vector<double> after_shared_steps(plain_training training, int teams, int s
   std::vector<step_table> tables(static_cast<std::size_t>(teams));
   std::vector<net_share> shares(tables.size());
   std::vector<step_places> places;
-  std::vector<std::vector<scratch_line>> scratch;
+  std::vector<scratch_of_teams> scratch;
   std::vector<unsigned char*> memory;
   for (std::size_t team = 0; team < tables.size(); ++team) {
     shares[team].team = static_cast<int>(team);
     shares[team].teams = teams;
     EXPECT_EQ(make_shared_table(training.request(), tables[team], shares[team]), "");
     places.push_back(make_step_places(tables[team], &shares[team]));
-    scratch.emplace_back(static_cast<std::size_t>(tables[team].scratch_bytes) / 32 + 1);
-    std::memset(scratch.back().data(), 0xff, scratch.back().size() * sizeof(scratch_line));
-    memory.push_back(scratch.back()[0].bytes);
+    scratch.emplace_back(tables[team], 1);
+    memory.push_back(scratch.back().of(0));
   }
   const auto run = [&](const emulated_share_team& team, int which, const auto& meet) {
     const auto of_team = static_cast<std::size_t>(which);
