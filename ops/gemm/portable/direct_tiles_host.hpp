@@ -60,7 +60,7 @@ class direct_tiles {
     while (row < rows) {
       const int here = columns <= lanes ? static_cast<int>(rows - row) : rows_of_tile(rows - row);
       const auto call_once = [&]<int Rows>() { function.template operator()<Rows>(row, here); };
-      columns <= lanes ? with_high_rows(here, call_once) : with_rows(here, call_once);
+      with_rows(here, call_once);
       row += here;
     }
   }
@@ -121,36 +121,24 @@ class direct_tiles {
 
   static constexpr int highest_rows = 2 * tile_rows, most_low_rows = 6, group_rows = 4;
 
-  /// Calls function<Rows>() for a tile of one vector that has room for so many rows, fewer than the highest tile has.
-  /// Low tiles have too few sums that are independent of each other: 19 rows in tiles of 12, 4 and 3 take longer than
-  /// 24 in one.
-  template <class Function>
-  static void with_high_rows(int rows, const Function& function) {
-    if (rows <= most_low_rows) return with_rows(rows, function);
-    constexpr auto at_most = [](int most) { return std::min(most, highest_rows - 1); };
-    switch ((rows + group_rows - 1) / group_rows) {
-      case 2: return function.template operator()<8>();
-      case 3: return function.template operator()<at_most(12)>();
-      case 4: return function.template operator()<at_most(16)>();
-      case 5: return function.template operator()<at_most(20)>();
-      default: return function.template operator()<highest_rows - 1>();
-    }
-  }
-
+  /// Calls function<Rows>() for the lowest tile that has room for so many rows, fewer than the highest tile has. Those
+  /// of more than most_low_rows are a whole number of groups high. Low tiles of one vector have too few sums that are
+  /// independent of each other: 19 rows in tiles of 12, 4 and 3 take longer than 24 in one.
   template <class Function>
   static void with_rows(int rows, const Function& function) {
-    switch (rows) {
+    constexpr auto at_most = [](int most) { return std::min(most, highest_rows - 1); };
+    switch (rows <= most_low_rows ? rows : (rows + group_rows - 1) / group_rows * group_rows) {
       case 1: return function.template operator()<1>();
       case 2: return function.template operator()<2>();
       case 3: return function.template operator()<3>();
       case 4: return function.template operator()<4>();
       case 5: return function.template operator()<5>();
       case 6: return function.template operator()<6>();
-      case 8:
-        if constexpr (tile_rows > 6) return function.template operator()<8>();
-        break;
-      default:
-        if constexpr (tile_rows > 6) return function.template operator()<tile_rows>();
+      case 8: return function.template operator()<8>();
+      case 12: return function.template operator()<at_most(12)>();
+      case 16: return function.template operator()<at_most(16)>();
+      case 20: return function.template operator()<at_most(20)>();
+      default: return function.template operator()<highest_rows - 1>();
     }
   }
 
