@@ -5,138 +5,14 @@
 /// Filters that all maps share, on a thread of a host with vectors.
 
 #include "fused/layers/shared_filter_layers.hpp"
+#include "host_adjacent_windows.hpp"
 #include "host_layers.hpp"
 #include "host_square_windows.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <type_traits>
 
 namespace prumo::nets {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// Rows of windows that lie side by side, as a shared filter has them in the known nets: no pixel lies in two windows,
-/// and between windows there is none. A row of pixels then meets one row of taps, again and again.
-struct adjacent_windows {
-  static constexpr int most_columns = 256, most_tap_rows = 8;
-  /// Rows of windows that are taken together.
-  static constexpr int most_rows = 8;
-
-  static bool are_those_of(const step_layer& it) {
-    return it.filter_height == it.row_stride && it.filter_width == it.column_stride && it.row_padding == 0 &&
-           it.column_padding == 0 && it.in_width + 64 <= most_columns && it.filter_height <= most_tap_rows;
-  }
-  /// Pixels of a row that lie in windows.
-  static int columns(const step_layer& it) { return it.out_width * it.filter_width; }
-
-  /// function(columns of a window), as a constant where it is 4: compilers then take all of them at once.
-  template <class Function>
-  static void with_width(const step_layer& it, const Function& function) {
-    if (it.filter_width == 4) {
-      function(std::integral_constant<int, 4>());
-    } else {
-      function(it.filter_width);
-    }
-  }
-
-  /// Each number as often as a window has columns. Whole vectors are read and written, also behind the last number.
-  template <class C>
-  static void repeat_each(const step_layer& it, const C* from, int count, C* to) {
-    using vector = simd<C>;
-    if constexpr (vector::lanes >= 4) {
-      if (it.filter_width == 4) {
-        for (int i = 0; i < count; i += vector::lanes / 4) repeated_lanes<4>(vector::load(from + i)).store(to + 4 * i);
-        return;
-      }
-    }
-    with_width(it, [&](auto width) {
-      for (int i = 0; i < count; ++i) to = std::fill_n(to, static_cast<int>(width), from[i]);
-    });
-  }
-
-  /// A row of dy, each number repeated for the columns of its window, and from the begin again for vectors that begin
-  /// anywhere in the row.
-  /// \param again how many numbers the lanes of a vector meet
-  template <class C>
-  static void repeat_row(const step_layer& it, const C* dy, int again, C* to) {
-    constexpr int lanes = simd<C>::lanes;
-    repeat_each(it, dy, it.out_width, to);
-    std::fill(to + columns(it), to + it.in_width, C(0));
-    if (it.in_width % lanes == 0) return;
-    if (it.in_width < lanes) {
-      for (int i = 0; i < lanes; ++i) to[it.in_width + i] = to[i];
-      return;
-    }
-    const int end = again * it.filter_width;
-    repeat_each(it, dy, again, to + it.in_width);
-    if (end < lanes) std::fill_n(to + it.in_width + end, lanes - end, C(0));
-  }
-
-  /// The taps that each pixel of a row of windows meets, in rows as long as those of the plane: zeros where there is no
-  /// window.
-  template <class C>
-  static void repeat_taps(const step_layer& it, const C* taps, C* weights) {
-    with_width(it, [&](auto width) {
-      for (int tap_row = 0; tap_row < it.filter_height; ++tap_row, taps += width, weights += it.in_width) {
-        for (int window = 0; window < it.out_width; ++window) std::copy_n(taps, width, weights + window * width);
-        std::fill(weights + columns(it), weights + it.in_width, C(0));
-      }
-    });
-    std::fill_n(weights, simd<C>::lanes, C(0));
-  }
-  template <class C>
-  using taps_of_rows = C[most_tap_rows * most_columns];
-
-  /// dx of the rows of pixels that lie in no window.
-  template <class C>
-  static void clear_rows_below(const step_layer& it, C* image) {
-    for (int channel = 0; channel < it.in_channels; ++channel) {
-      for (int row = it.out_height * it.filter_height; row < it.in_height; ++row) {
-        std::fill_n(image + it.dx.begin + channel * it.dx.plane + row * it.dx.pitch, it.in_width, C(0));
-      }
-    }
-  }
-
-  /// For some rows of windows, the products of one vector of pixels with their taps, summed over the rows of a window.
-  template <class C>
-  static void multiply_window_rows(const step_layer& it, const C* weights, const C* x, int x_apart, int rows, C* to,
-                                   int to_apart) {
-    using vector = simd<C>;
-    for (int row = 0; row < rows; ++row, x += x_apart, to += to_apart) {
-      vector sum(C(0));
-      for (int k = 0; k < it.filter_height; ++k) {
-        sum = prumo::fma(vector::load(weights + k * it.in_width), vector::load(x + k * it.x.pitch), sum);
-      }
-      sum.store(to);
-    }
-  }
-
-  /// Numbers that products have room for, with a vector behind them.
-  static constexpr int most_products = most_rows * most_columns;
-
-  /// The sums of each `width` neighbours among products, for `count` windows that lie side by side. Vectors of products
-  /// behind the last one are read.
-  template <class C>
-  static void add_neighbours(const C* products, int width, int count, C bias, C* to) {
-    using vector = simd<C>;
-    if constexpr (vector::lanes >= 4) {
-      if (width == 4) {
-        for (int i = 0; i < count; i += vector::lanes, products += 4 * vector::lanes) {
-          vector values[4];
-          PRUMO_UNROLL
-          for (int k = 0; k < 4; ++k) values[k] = vector::load(products + k * vector::lanes);
-          store_lanes(sums_of_fours(values) + bias, to + i, count - i);
-        }
-        return;
-      }
-    }
-    for (int i = 0; i < count; ++i) {
-      C sum = bias;
-      for (int k = 0; k < width; ++k) sum += *products++;
-      to[i] = sum;
-    }
-  }
-};
 
 /// Computes y of an image, without its activation.
 /// \param multiply multiply(x, rows, products) computes the products of rows of windows. It may write a vector behind
@@ -144,7 +20,7 @@ struct adjacent_windows {
 template <class C, class Multiply>
 void convolve_adjacent_windows(const step_layer& it, C* image, C bias, const Multiply& multiply) {
   using windows = adjacent_windows;
-  const int columns = windows::columns(it), most = (windows::most_products - 64) / columns;
+  const int columns = windows::columns(it), most = (windows::most_products - windows::room_behind) / columns;
   // Where no gaps lie in y, windows of several channels are added together.
   const bool is_whole = it.y.pitch == it.out_width && it.y.plane == it.out_height * it.out_width;
   C products[windows::most_products];
@@ -260,10 +136,8 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
   windows::taps_of_rows<C> weights, products;
   windows::repeat_taps(it, copies + it.forward_copy, weights);
   std::fill_n(products, it.filter_height * it.in_width + vector::lanes, C(0));
-  const int again = std::min(it.out_width, (vector::lanes - 1) / it.filter_width + 1);
   vector of_bias(C(0));
   const bool has_no_gaps = it.dy.pitch == it.out_width;
-  // For each row of windows dy, each repeated for the columns of its window; and then from the begin again.
   C slopes[windows::most_rows][windows::most_columns];
   for (int plane = 0; plane < images.count * it.out_channels; ++plane) {
     const int image = plane / it.out_channels, channel = plane - image * it.out_channels;
@@ -272,7 +146,7 @@ void shared_backward(const host_step_team&, const step_layer& it, const step_ima
       const int rows = std::min(windows::most_rows, it.out_height - first);
       const C* dy = memory + it.dy.begin + channel * it.dy.plane + first * it.dy.pitch;
       for (int row = 0; row < rows; ++row, dy += it.dy.pitch) {
-        windows::repeat_row(it, dy, again, slopes[row]);
+        windows::repeat_row(it, dy, slopes[row]);
         if (has_no_gaps && row > 0) continue;
         const int count = has_no_gaps ? rows * it.out_width : it.out_width;
         for (int i = 0; i < count; i += vector::lanes) of_bias += load_first(dy + i, count - i);
