@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/data/fit.hpp>
 #include <prumo/inference/net_files.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 
 #include <chrono>
 
@@ -14,7 +15,7 @@ net_files read_net_files(const protocol::open_request& request) {
   files.set = data::read_set(names);
   data::check_fit(files.set, names, files.net);
   files.weights = data::weights_for(files.net.description, data::read_tensors(request.weights), request.weights);
-  files.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  files.seconds = protocol::seconds_since(begun);
   return files;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
@@ -10,10 +11,6 @@ namespace prumo::protocol {
 namespace {
 
 using wall_clock = std::chrono::steady_clock;
-
-double seconds_since(wall_clock::time_point start) {
-  return std::chrono::duration<double>(wall_clock::now() - start).count();
-}
 
 /// A batch is made longer than needed by this factor, because calls become faster as clocks rise and pages settle.
 constexpr double margin = 1.25;

@@ -7,6 +7,7 @@
 #include <prumo/backend/device_clock.hpp>
 #include <prumo/backend/recorded_calls.hpp>
 #include <prumo/machine/transfers.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
@@ -50,7 +51,7 @@ class device_calls : public protocol::timed_calls {
     }
     clock_->mark(1);
     fence();
-    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.wall = protocol::seconds_since(start);
     result.device = clock_->seconds_between(0, 1);
     return result;
   }
@@ -134,7 +135,7 @@ class copying_calls : public device_calls<Exec> {
       if (++first == copies) first = 0;
     }
     this->fence();
-    result.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    result.wall = protocol::seconds_since(start);
     result.device = marks_->seconds_between(0, 4 * (result.calls - 1) + 3);
     result.h2d = 0;
     result.d2h = 0;

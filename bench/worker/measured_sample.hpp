@@ -4,6 +4,7 @@
 #include "device_calls.hpp"
 #include <prumo/machine/telemetry.hpp>
 #include <prumo/protocol/messages.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/sampling.hpp>
 #include <prumo/spaces.hpp>
 
@@ -35,7 +36,7 @@ protocol::sample_answer measure_sample(const Exec& instance, protocol::sampler& 
   const machine::device_reading before = machine::read_telemetry(instance);
   const auto begun = std::chrono::steady_clock::now();
   protocol::sample_times times = sampled.sample(seconds);
-  const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  const double elapsed = protocol::seconds_since(begun);
   const machine::device_reading after = machine::read_telemetry(instance);
   protocol::sample_answer answer;
   answer.samples = times.device.empty() ? times.wall : std::move(times.device);

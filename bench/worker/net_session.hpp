@@ -6,6 +6,7 @@
 #include "net_numbers.hpp"
 #include <prumo/inference/net_comparison.hpp>
 #include <prumo/inference/net_files.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -110,7 +111,7 @@ class net_session {
         answer.predictions.push_back(static_cast<std::int64_t>(inference::prediction(results_at(i))));
       }
     }
-    answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.seconds = protocol::seconds_since(begun);
     for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
       if (answer.predictions[i] == files_.set.labels.classes[i]) ++answer.correct;
     }

@@ -7,6 +7,7 @@
 #include <prumo/error.hpp>
 #include <prumo/inference/net_cost.hpp>
 #include <prumo/inference/training_setup.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>
@@ -55,7 +56,7 @@ class net_sessions final : public protocol::workload_handler {
     protocol::require_memory(label + " on the host", place.host_bytes);
     auto made = std::make_unique<net_session<Exec>>(instance_, request, std::move(files), std::move(plan), place);
     protocol::open_answer answer;
-    answer.place_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.place_s = protocol::seconds_since(begun);
     answer.load_s = made->files().seconds;
     answer.session = ++last_id_;
     answer.implementation = description().implementations.front();
@@ -148,7 +149,7 @@ class net_sessions final : public protocol::workload_handler {
       refuse(refused.what());
     }
     protocol::open_answer answer;
-    answer.place_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.place_s = protocol::seconds_since(begun);
     answer.load_s = loaded;
     answer.session = ++last_id_;
     answer.implementation = made->implementation();

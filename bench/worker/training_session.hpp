@@ -9,6 +9,7 @@
 #include <prumo/machine/telemetry.hpp>
 #include <prumo/nets/image_order.hpp>
 #include <prumo/nets/training.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -61,13 +62,12 @@ class training_session {
   std::int64_t steps_per_epoch() const { return trainer_.steps_per_epoch(); }
 
   protocol::advance_answer advance(const protocol::advance_request& request) {
-    using clock = std::chrono::steady_clock;
     constexpr double least_energy_seconds = is_host_space<Exec> ? 0.02 : 1;
     const std::int64_t before = trainer_.progress().step % steps_per_epoch();
     const std::int64_t most = std::min(steps_per_epoch() - before, request.steps.value_or(steps_per_epoch()));
     const machine::device_reading reading = machine::read_telemetry(owner_.instance());
-    const auto begun = clock::now();
-    const auto elapsed = [&] { return std::chrono::duration<double>(clock::now() - begun).count(); };
+    const auto begun = std::chrono::steady_clock::now();
+    const auto elapsed = [&] { return protocol::seconds_since(begun); };
     std::int64_t done = 0;
     while (done < most) {
       std::int64_t now = most - done;
@@ -163,7 +163,7 @@ class training_session {
         loss += inference::loss_of_image(setup_.options.loss, scores, label);
       }
     }
-    answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.seconds = protocol::seconds_since(begun);
     loss /= static_cast<double>(test_count());
     if (std::isfinite(loss)) answer.loss = loss;
     return answer;

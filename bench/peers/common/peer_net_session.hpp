@@ -8,6 +8,7 @@
 #include <prumo/inference/net_comparison.hpp>
 #include <prumo/inference/net_files.hpp>
 #include <prumo/protocol/net_messages.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/sampling.hpp>
 
 #include <algorithm>
@@ -153,7 +154,7 @@ class peer_net_session {
         answer.predictions.push_back(static_cast<std::int64_t>(inference::prediction(results)));
       }
     }
-    answer.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    answer.seconds = protocol::seconds_since(begun);
     for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
       if (answer.predictions[i] == files.set.labels.classes[i]) ++answer.correct;
     }

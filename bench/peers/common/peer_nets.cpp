@@ -3,9 +3,9 @@
 
 #include "peer_handler.hpp"
 #include "peer_net_session.hpp"
-#include "seconds_since.hpp"
 #include <prumo/inference/net_cost.hpp>
 #include <prumo/inference/net_files.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
 #include <prumo/serving/surroundings.hpp>
@@ -98,7 +98,7 @@ protocol::open_answer peer_nets::open(const protocol::open_request& request) {
   answer.implementation = how;
   answer.dispatch = "single";
   auto made = std::make_unique<peer_net_session>(std::move(files), type, request.batch, batches, std::move(program));
-  answer.place_s = seconds_since(begun);
+  answer.place_s = protocol::seconds_since(begun);
   answer.session = ++last_id_;
   open_.emplace(answer.session, std::move(made));
   return answer;
@@ -137,7 +137,7 @@ protocol::open_answer peer_nets::open_training(const protocol::open_request& req
                               {"device_name", computes_.device().name},
                               {"implementation", how}});
   answer.steps_per_epoch = made->steps_per_epoch();
-  answer.place_s = seconds_since(begun);
+  answer.place_s = protocol::seconds_since(begun);
   answer.session = ++last_id_;
   trainings_.emplace(answer.session, std::move(made));
   return answer;

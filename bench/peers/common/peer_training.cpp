@@ -2,9 +2,9 @@
 #include "peer_training.hpp"
 
 #include "image_order.hpp"
-#include "seconds_since.hpp"
 #include <prumo/data/weights_file.hpp>
 #include <prumo/inference/net_comparison.hpp>
+#include <prumo/protocol/seconds_since.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -59,11 +59,11 @@ protocol::advance_answer peer_training::advance(const protocol::advance_request&
   const std::int64_t most = std::min(steps_per_epoch() - now_.step, request.steps.value_or(steps_per_epoch()));
   protocol::advance_answer answer;
   while (answer.steps < most) {
-    if (request.seconds && answer.steps > 0 && seconds_since(begun) >= *request.seconds) break;
+    if (request.seconds && answer.steps > 0 && protocol::seconds_since(begun) >= *request.seconds) break;
     take_step();
     ++answer.steps;
   }
-  answer.wall = answer.time = seconds_since(begun);
+  answer.wall = answer.time = protocol::seconds_since(begun);
   answer.epoch = now_.epoch + 1;
   answer.step = now_.step;
   answer.epoch_done = now_.step == steps_per_epoch();
@@ -122,7 +122,7 @@ protocol::evaluate_answer peer_training::evaluate() {
     if (std::cmp_equal(answer.predictions.back(), label)) ++answer.correct;
     loss += inference::loss_of_image(setup_->options.loss, of_image, label);
   }
-  answer.seconds = seconds_since(begun);
+  answer.seconds = protocol::seconds_since(begun);
   loss /= static_cast<double>(answer.images);
   if (std::isfinite(loss)) answer.loss = loss;
   return answer;

@@ -3,11 +3,11 @@
 
 #include <chrono>
 
-namespace prumo::peers {
+namespace prumo::protocol {
 
-/// The seconds that have passed since `begun`.
+/// The seconds that have passed since `begun`, as answers tell them.
 inline double seconds_since(std::chrono::steady_clock::time_point begun) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
 }
 
-}  // namespace prumo::peers
+}  // namespace prumo::protocol
