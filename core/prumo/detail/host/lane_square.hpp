@@ -18,24 +18,14 @@ template <class Word>
 struct lane_square {
   static constexpr int side = static_cast<int>(vector_lane / sizeof(Word));
 
-  /// target[c * target_stride + r] = source[r * source_stride + c]. Where the bits of a word's index are (row, column),
-  /// interleaving the first half of the rows with the second moves the highest bit of the row to the end.
+  /// target[c * target_stride + r] = source[r * source_stride + c].
   static void transpose(const Word* source, std::int64_t source_stride, Word* target, std::int64_t target_stride) {
-    vector from[side], to[side];
+    vector rows[side];
     PRUMO_UNROLL
-    for (int r = 0; r < side; ++r) std::memcpy(&from[r], source + r * source_stride, sizeof(vector));
+    for (int r = 0; r < side; ++r) std::memcpy(&rows[r], source + r * source_stride, sizeof(vector));
+    transpose_lanes<Word>(rows);
     PRUMO_UNROLL
-    for (int bit = 1; bit < side; bit *= 2) {
-      PRUMO_UNROLL
-      for (int r = 0; r < side / 2; ++r) {
-        to[2 * r] = interleave_lower<Word>(from[r], from[r + side / 2]);
-        to[2 * r + 1] = interleave_upper<Word>(from[r], from[r + side / 2]);
-      }
-      PRUMO_UNROLL
-      for (int r = 0; r < side; ++r) from[r] = to[r];
-    }
-    PRUMO_UNROLL
-    for (int c = 0; c < side; ++c) std::memcpy(target + c * target_stride, &from[c], sizeof(vector));
+    for (int c = 0; c < side; ++c) std::memcpy(target + c * target_stride, &rows[c], sizeof(vector));
   }
 
  private:

@@ -46,7 +46,7 @@ class vector_square {
       const Word* const row = source + r * source_stride;
       turned[r] = load_lanes(row, row + side * source_stride);
     }
-    exchange(turned);
+    transpose_lanes<Word>(turned);
   }
 
   /// target[c * target_stride + r] = source[r * source_stride + c] for `length` rows and some columns, at most `side`.
@@ -68,7 +68,7 @@ class vector_square {
     vector turned[side] = {};
     PRUMO_UNROLL
     for (int r = 0; r < Rows; ++r) std::memcpy(&turned[r], source + r * source_stride, sizeof(vector));
-    exchange(turned);
+    transpose_lanes<Word>(turned);
     PRUMO_UNROLL
     for (int c = 0; c < side; ++c) store_lane<0>(turned[c], target + c * target_stride);
     if constexpr (length > side) {
@@ -78,22 +78,6 @@ class vector_square {
   }
 
  private:
-  /// Where the bits of a word's index in a lane are (row, column), interleaving the first half of the rows with the
-  /// second moves the highest bit of the row to the end. After log2(side) rounds the bits are (column, row).
-  [[gnu::always_inline]] static void exchange(vector (&rows)[side]) {
-    vector next[side];
-    PRUMO_UNROLL
-    for (int bit = 1; bit < side; bit *= 2) {
-      PRUMO_UNROLL
-      for (int r = 0; r < side / 2; ++r) {
-        next[2 * r] = interleave_lower<Word>(rows[r], rows[r + side / 2]);
-        next[2 * r + 1] = interleave_upper<Word>(rows[r], rows[r + side / 2]);
-      }
-      PRUMO_UNROLL
-      for (int r = 0; r < side; ++r) rows[r] = next[r];
-    }
-  }
-
   /// The lanes that begin at `first` and `second`. Without intrinsics GCC puts them together in memory.
   static vector load_lanes(const Word* first, [[maybe_unused]] const Word* second) {
 #if defined(__AVX2__)

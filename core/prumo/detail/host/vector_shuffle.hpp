@@ -5,6 +5,7 @@
 /// Vectors of words and the exchange of words between them, on a host. GCC and Clang have vectors of any width as types
 /// of the language and choose the instructions for them, so that one source serves every instruction set.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 
 #include <cstddef>
@@ -50,6 +51,25 @@ template <class Word, class Vector>
 [[gnu::always_inline]] inline Vector interleave_upper(Vector a, Vector b) {
   return interleave_lanes<Word, vector_lane / sizeof(Word) / 2>(
       a, b, std::make_index_sequence<sizeof(Vector) / sizeof(Word)>());
+}
+
+/// Transposes the squares of words that lie side by side in lanes: as many vectors as a lane has words. Where the bits
+/// of a word's index in its lane are (row, column), interleaving the first half of the rows with the second moves the
+/// highest bit of the row to the end. After log2(Side) rounds the bits are (column, row).
+template <class Word, class Vector, int Side>
+[[gnu::always_inline]] inline void transpose_lanes(Vector (&rows)[Side]) {
+  static_assert(Side == vector_lane / sizeof(Word));
+  Vector next[Side];
+  PRUMO_UNROLL
+  for (int bit = 1; bit < Side; bit *= 2) {
+    PRUMO_UNROLL
+    for (int r = 0; r < Side / 2; ++r) {
+      next[2 * r] = interleave_lower<Word>(rows[r], rows[r + Side / 2]);
+      next[2 * r + 1] = interleave_upper<Word>(rows[r], rows[r + Side / 2]);
+    }
+    PRUMO_UNROLL
+    for (int r = 0; r < Side; ++r) rows[r] = next[r];
+  }
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET
