@@ -47,7 +47,7 @@ class trainer {
   /// instance's work, so the caller may enqueue kernels that write new elements between calls of advance().
   /// \param x [images x channels x height x width] of f32 or f64, in rows without gaps. Its type is that of the net
   /// \param targets of the same type, in rows without gaps: for each image as many numbers as the last layer has
-  /// 	hrows as above; argument_error for another loss, shape_error for arrays that do not fit
+  /// \throws as above; argument_error for another loss, shape_error for arrays that do not fit
   trainer(context<Exec>& owner, const description& net, const training_options& options, const array_ref& x,
           const array_ref& targets);
   ~trainer();
