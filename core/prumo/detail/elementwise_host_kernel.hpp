@@ -7,6 +7,7 @@
 #include <prumo/detail/contiguous_elements.hpp>
 #include <prumo/detail/elementwise_arrays.hpp>
 #include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ class contiguous_host_kernel {
         streaming_(streaming && elements_.can_stream()) {}
 
   /// The number of blocks.
-  std::int64_t blocks() const { return (count_ + elements_.shift() + block_elements_ - 1) / block_elements_; }
+  std::int64_t blocks() const { return divide_up(count_ + elements_.shift(), block_elements_); }
 
   /// Blocks end where the output crosses cache lines, so that no line is shared and streamed stores are aligned.
   void operator()(std::int64_t block) const {
@@ -51,12 +52,11 @@ class contiguous_host_kernel {
   /// in a fence that waits for memory.
   static std::int64_t elements_of_block(std::int64_t count, std::int64_t workers) {
     constexpr std::int64_t shortest = 4096, longest = 16 * shortest, most_blocks_of_worker = 16, whole_lines = 128;
-    const auto parts = [](std::int64_t extent, std::int64_t part) { return (extent + part - 1) / part; };
     const std::int64_t blocks_of_worker =
         std::max(std::clamp<std::int64_t>(count / (workers * shortest), 1, most_blocks_of_worker),
-                 parts(count, workers * longest));
+                 divide_up(count, workers * longest));
     // Of no elements there are no blocks, but each has a length.
-    return parts(parts(std::max<std::int64_t>(count, 1), workers * blocks_of_worker), whole_lines) * whole_lines;
+    return round_up(divide_up(std::max<std::int64_t>(count, 1), workers * blocks_of_worker), whole_lines);
   }
 
   contiguous_elements<Formula, Out, In...> elements_;

@@ -6,6 +6,7 @@
 
 #include "direct_device_estimate.hpp"
 #include "row_copies.hpp"
+#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -147,7 +148,7 @@ class direct_device_choice : direct_device_estimate<C> {
   direct_device_layout in_chunks(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers,
                                  std::int64_t wanted_chunks) const {
     const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
-    const auto divided = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
+    using prumo::detail::divide_up;
     direct_device_layout layout;
     const bool is_whole = band_rows >= problem_.y_rows;
     if (tile_.spreads && (!is_whole || wanted_chunks > 1 || problem_.is_pooled())) return none();
@@ -156,11 +157,11 @@ class direct_device_choice : direct_device_estimate<C> {
             ? std::min(problem_.rows, (band_rows - 1) * problem_.window.row_stride + problem_.window.height)
             : band_rows;
     // A thread that spreads has two rows of y at the ends of images, which meet the filters' rows in turns.
-    const std::int64_t row_tiles = tile_.spreads ? problem_.height : divided(convolved_rows, tile_.rows);
-    const std::int64_t column_tiles = divided(tile_.spreads ? problem_.width : problem_.columns, tile_.columns);
-    const std::int64_t channel_tiles = divided(all_tiles_, parts), channels = channel_tiles * tile_.channels;
-    const std::int64_t chunk = divided(problem_.in_channels, wanted_chunks);
-    const std::int64_t chunks = chunk == 0 ? 1 : divided(problem_.in_channels, chunk);
+    const std::int64_t row_tiles = tile_.spreads ? problem_.height : divide_up(convolved_rows, tile_.rows);
+    const std::int64_t column_tiles = divide_up(tile_.spreads ? problem_.width : problem_.columns, tile_.columns);
+    const std::int64_t channel_tiles = divide_up(all_tiles_, parts), channels = channel_tiles * tile_.channels;
+    const std::int64_t chunk = divide_up(problem_.in_channels, wanted_chunks);
+    const std::int64_t chunks = chunk == 0 ? 1 : divide_up(problem_.in_channels, chunk);
     layout.staging = staging(is_whole, chunks);
     layout.row_pack = layout.staging == staging_kind::rows ? row_pack() : 1;
     layout.tile_window = tile_window();
@@ -177,7 +178,7 @@ class direct_device_choice : direct_device_estimate<C> {
         : layout.staging == staging_kind::elements
             ? needed_columns
             : std::max(problem_.is_padded() ? needed_columns : 0, problem_.column_padding + problem_.width);
-    const std::int64_t pitch = divided(staged_columns, row_align) * row_align;
+    const std::int64_t pitch = prumo::detail::round_up(staged_columns, row_align);
     const std::int64_t plane = plane_rows * pitch;
     // The last tiles reach beyond the last plane.
     const std::int64_t reached_row = (row_tiles * tile_.rows - 1) * problem_.row_stride + problem_.filter_rows - 1;
@@ -222,15 +223,15 @@ class direct_device_choice : direct_device_estimate<C> {
     const std::int64_t tasks_of_group = tile_.keeps_weights ? tasks / channel_tiles : tasks;
     const std::int64_t stretches = resources_.threads_of_team / groups / 32;
     const std::int64_t of_stretch = layout.stretch_tiles == 0 ? 32 : layout.stretch_tiles;
-    const std::int64_t rounds = divided(tasks_of_group, stretches * of_stretch);
+    const std::int64_t rounds = divide_up(tasks_of_group, stretches * of_stretch);
     // Sums stay in registers from chunk to chunk, so each thread has one tile only.
     if (chunks > 1 && rounds > 1) return none();
-    layout.threads = narrow(groups * divided(divided(tasks_of_group, rounds), of_stretch) * 32);
+    layout.threads = narrow(groups * divide_up(divide_up(tasks_of_group, rounds), of_stretch) * 32);
     layout.images = narrow(images);
     layout.band_rows = narrow(band_rows);
-    layout.bands = narrow(divided(problem_.y_rows, band_rows));
+    layout.bands = narrow(divide_up(problem_.y_rows, band_rows));
     if (layout.bands > 1 && layout.item_count(problem_.images) > std::numeric_limits<int>::max()) return none();
-    layout.parts = narrow(divided(all_tiles_, channel_tiles));
+    layout.parts = narrow(divide_up(all_tiles_, channel_tiles));
     layout.channel_tiles = narrow(channel_tiles);
     layout.row_tiles = narrow(row_tiles);
     layout.convolved_rows = narrow(convolved_rows);

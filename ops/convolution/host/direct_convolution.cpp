@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "direct_convolution_kernel.hpp"
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
   const auto layout = direct_layout::of(problem, workers);
   const std::int64_t threads = std::min(workers, problem.images * layout.bands * layout.parts);
   constexpr std::size_t line = 64;
-  const auto aligned = [](std::size_t bytes) { return (bytes + line - 1) / line * line; };
+  const auto aligned = [](std::size_t bytes) { return prumo::detail::round_up(bytes, line); };
   const auto channels = static_cast<std::size_t>(layout.template channels_of_tiles<C>(problem.out_channels));
   const std::size_t weights_bytes = aligned(channels * taps * sizeof(C));
   const std::size_t offsets_bytes = aligned(taps * sizeof(std::int64_t));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tensor_choice.hpp"
 
+#include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
@@ -11,8 +12,8 @@
 namespace prumo::backend {
 namespace {
 
-constexpr std::int64_t rounded_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
-constexpr std::int64_t parts_of(std::int64_t value, std::int64_t step) { return (value + step - 1) / step; }
+using prumo::detail::divide_up;
+using prumo::detail::round_up;
 
 /// Larger extents are left to others: these cannot overflow.
 constexpr std::int64_t most_extent = 1 << 15;
@@ -31,14 +32,14 @@ tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
   constexpr std::int64_t most_stacked = tensor_layout::unit_rows;
   tensor_layout best;
   double fewest = std::numeric_limits<double>::infinity();
-  best.segments = static_cast<int>(parts_of(problem.filter_columns, tensor_layout::line_taps));
+  best.segments = static_cast<int>(divide_up(problem.filter_columns, tensor_layout::line_taps));
   for (std::int64_t stacked = 1; stacked <= std::min(most_stacked, problem.rows); ++stacked) {
     const std::int64_t lines = problem.filter_rows + (stacked - 1) * problem.row_stride;
-    const std::int64_t steps = parts_of(problem.in_channels * lines * best.segments, tensor_form<T>::lines_of_step);
-    const std::int64_t blocks = parts_of(stacked * problem.out_channels, tensor_layout::unit_rows);
+    const std::int64_t steps = divide_up(problem.in_channels * lines * best.segments, tensor_form<T>::lines_of_step);
+    const std::int64_t blocks = divide_up(stacked * problem.out_channels, tensor_layout::unit_rows);
     const bool is_flat = stacked == 1 && can_have_flat_results(problem);
     const std::int64_t run = is_flat ? problem.rows * problem.columns : problem.columns;
-    const double places = static_cast<double>(rounded_up(run, tensor_form<T>::stretch)) / static_cast<double>(run);
+    const double places = static_cast<double>(round_up(run, tensor_form<T>::stretch)) / static_cast<double>(run);
     const double products = places * static_cast<double>(blocks * steps) / static_cast<double>(stacked);
     if (products >= 0.9 * fewest) continue;
     fewest = products;
@@ -72,27 +73,27 @@ int bytes_of_packs(const convolution_problem<T>& problem) {
 /// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
 template <class T>
 bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images, std::int64_t bands) {
-  const std::int64_t blocks = parts_of(problem.rows, layout.stacked_rows);
+  const std::int64_t blocks = divide_up(problem.rows, layout.stacked_rows);
   layout.images = static_cast<int>(images);
-  layout.band_blocks = static_cast<int>(parts_of(blocks, bands));
-  layout.bands = static_cast<int>(parts_of(blocks, layout.band_blocks));
+  layout.band_blocks = static_cast<int>(divide_up(blocks, bands));
+  layout.bands = static_cast<int>(divide_up(blocks, layout.band_blocks));
   layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
   layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =
       std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
   const std::int64_t needed_rows = first_of_last_block + layout.filter_lines;
   const std::int64_t pitch = layout.has_whole_images() ? problem.width
-                                                       : rounded_up(problem.width + 2 * problem.column_padding,
-                                                                    tensor_form<T>::elements_of_word);
+                                                       : round_up(problem.width + 2 * problem.column_padding,
+                                                                  tensor_form<T>::elements_of_word);
   const std::int64_t rows = layout.has_whole_images() ? problem.height : needed_rows;
   const std::int64_t image = problem.in_channels * rows * pitch;
   // The taps of the last line of the last place, and the places behind the end of a row, may lie behind the images.
   const std::int64_t columns =
-      layout.has_flat_results ? problem.columns : rounded_up(problem.columns, tensor_form<T>::stretch);
+      layout.has_flat_results ? problem.columns : round_up(problem.columns, tensor_form<T>::stretch);
   const std::int64_t last = (images - 1) * image + std::max<std::int64_t>(0, problem.in_channels - 1) * rows * pitch +
                             (needed_rows - 1) * pitch + (columns - 1) * problem.column_stride +
                             std::int64_t{layout.segments} * tensor_layout::line_taps;
-  const std::int64_t elements = rounded_up(std::max(images * image, last + 2), 64);
+  const std::int64_t elements = round_up(std::max(images * image, last + 2), 64);
   if (elements > most_elements) return false;
   layout.pitch = static_cast<int>(pitch);
   layout.plane_rows = static_cast<int>(rows);
@@ -102,7 +103,7 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
   layout.copies = tensor_form<T>::elements_of_word;
   const std::int64_t run = layout.has_flat_results ? layout.band_blocks * problem.columns : problem.columns;
   layout.run_length = static_cast<int>(run);
-  layout.run_stretches = static_cast<int>(parts_of(run, tensor_form<T>::stretch));
+  layout.run_stretches = static_cast<int>(divide_up(run, tensor_form<T>::stretch));
   layout.runs = layout.has_flat_results ? 1 : layout.band_blocks;
   return true;
 }
@@ -114,7 +115,7 @@ double turns_of(const tensor_layout& layout, const convolution_problem<T>& probl
   const double items = static_cast<double>(layout.items(problem.images) * layout.parts);
   const double teams = static_cast<double>(resources.multiprocessors) * teams_of_multiprocessor;
   const double groups =
-      static_cast<double>(parts_of(layout.stretches(), tensor_form<T>::stretches_of_group) * layout.part_blocks);
+      static_cast<double>(divide_up(layout.stretches(), tensor_form<T>::stretches_of_group) * layout.part_blocks);
   const double turns = std::ceil(groups / tensor_layout::warps);
   // The copies of an item take about the time of a step for each word of a thread.
   const double copies = 3.0 * layout.images * layout.image_elements / (2.0 * tensor_layout::threads);
@@ -137,12 +138,12 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
   const tensor_layout of_filters = layout_of_filters(problem);
   const std::int64_t teams = tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();
-  const std::int64_t blocks = parts_of(problem.rows, of_filters.stacked_rows);
+  const std::int64_t blocks = divide_up(problem.rows, of_filters.stacked_rows);
   const auto consider = [&](std::int64_t parts, std::int64_t images, std::int64_t bands) {
     tensor_layout layout = of_filters;
     layout.most_teams = static_cast<int>(teams);
-    layout.part_blocks = static_cast<int>(parts_of(layout.row_blocks, parts));
-    layout.parts = static_cast<int>(parts_of(layout.row_blocks, layout.part_blocks));
+    layout.part_blocks = static_cast<int>(divide_up(layout.row_blocks, parts));
+    layout.parts = static_cast<int>(divide_up(layout.row_blocks, layout.part_blocks));
     if (std::int64_t{layout.steps} * layout.part_blocks > most_extent || !cut(layout, problem, images, bands)) return;
     const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
     constexpr std::int64_t reserved = 1024;  // by the driver, for each team

@@ -9,6 +9,7 @@
 #include "device_weights_tile.hpp"
 #include "row_copies.hpp"
 #include "team_resources.hpp"
+#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -52,11 +53,11 @@ class device_weights_choice {
   /// The layout with these cuts; no threads if indices would be too large.
   direct_weights_layout of(const split_of_weights& split, std::int64_t bands, int buffers) const {
     const auto narrow = [](std::int64_t value) { return static_cast<int>(value); };
-    const auto divided = [](std::int64_t value, std::int64_t by) { return (value + by - 1) / by; };
-    const auto aligned = [&](std::int64_t value) { return divided(value, segment) * segment; };
+    using prumo::detail::divide_up;
+    const auto aligned = [](std::int64_t value) { return prumo::detail::round_up(value, segment); };
     direct_weights_layout layout;
-    const std::int64_t band_rows = divided(inputs_.rows, std::min(bands, inputs_.rows));
-    const std::int64_t segments = divided(inputs_.columns, segment);
+    const std::int64_t band_rows = divide_up(inputs_.rows, std::min(bands, inputs_.rows));
+    const std::int64_t segments = divide_up(inputs_.columns, segment);
     const std::int64_t reach = (segments * segment - 1) * inputs_.column_stride + inputs_.filter_columns;
     const std::int64_t x_rows = (band_rows - 1) * inputs_.row_stride + inputs_.filter_rows;
     std::int64_t pitch = aligned(std::max(inputs_.column_padding + inputs_.width, reach));
@@ -66,17 +67,17 @@ class device_weights_choice {
         split.in_channels * x_rows * pitch + channels * dy_plane > most_elements) {
       return layout;
     }
-    const std::int64_t all_tiles = divided(inputs_.out_channels, tile_.channels);
-    layout.channel_parts = narrow(divided(all_tiles, split.channel_tiles));
-    layout.input_parts = narrow(split.in_channels == 0 ? 1 : divided(inputs_.in_channels, split.in_channels));
+    const std::int64_t all_tiles = divide_up(inputs_.out_channels, tile_.channels);
+    layout.channel_parts = narrow(divide_up(all_tiles, split.channel_tiles));
+    layout.input_parts = narrow(split.in_channels == 0 ? 1 : divide_up(inputs_.in_channels, split.in_channels));
     layout.channel_tiles = narrow(split.channel_tiles);
     layout.in_channels = narrow(split.in_channels);
     layout.lines = narrow(lines());
     layout.tiles = narrow(tiles(split));
     layout.slices = std::max(1, resources_.threads_of_team / layout.tiles);
-    layout.threads = narrow(divided(std::int64_t{layout.tiles} * layout.slices, 32) * 32);
+    layout.threads = narrow(prumo::detail::round_up(std::int64_t{layout.tiles} * layout.slices, 32));
     layout.band_rows = narrow(band_rows);
-    layout.bands = narrow(divided(inputs_.rows, band_rows));
+    layout.bands = narrow(divide_up(inputs_.rows, band_rows));
     layout.segments = narrow(segments);
     layout.x_rows = narrow(x_rows);
     layout.x_pitch = narrow(pitch);

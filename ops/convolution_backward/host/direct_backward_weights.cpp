@@ -2,6 +2,7 @@
 #include "host_weights_kernel.hpp"
 #include "partial_sums.hpp"
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
@@ -31,13 +32,12 @@ void run_direct(context<Exec>& ctx, const backward_weights_problem<T>& problem, 
       prumo::detail::multiply_add_work<C>(problem.images * problem.rows * layout.pitch * problem.outputs()) +
       host_work::streaming<T, C>(elements);
   const std::int64_t workers = prumo::detail::threads_for(ctx.instance(), work);
-  const std::int64_t tiles =
-      (problem.out_channels + convolution_tiles::most_channels - 1) / convolution_tiles::most_channels;
+  const std::int64_t tiles = prumo::detail::divide_up(problem.out_channels, convolution_tiles::most_channels);
   const std::int64_t parts =
       layout.groups == 0 ? 1 : std::clamp<std::int64_t>(workers / layout.groups, 1, std::max<std::int64_t>(1, tiles));
   const std::int64_t threads = std::min(workers, layout.groups * parts);
   constexpr std::size_t line = 64;
-  const auto aligned = [](std::size_t bytes) { return (bytes + line - 1) / line * line; };
+  const auto aligned = [](std::size_t bytes) { return prumo::detail::round_up(bytes, line); };
   const std::size_t offsets_bytes = aligned(static_cast<std::size_t>(problem.taps() + 1) * sizeof(std::int64_t));
   const std::size_t sums_bytes = aligned(static_cast<std::size_t>(layout.groups * problem.outputs()) * sizeof(C));
   auto* const memory = static_cast<std::byte*>(

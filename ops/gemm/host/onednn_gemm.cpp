@@ -8,6 +8,7 @@
 #include <prumo/detail/host/host_work.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/error.hpp>
 
 #include <algorithm>
@@ -231,7 +232,7 @@ class onednn_run {
   bool multiply_by_threads() {
     constexpr std::int64_t cached_elements = std::int64_t{3} << 18;
     constexpr std::int64_t unit_rows = 16;
-    const auto divide_up = [](std::int64_t count, std::int64_t by) { return (count + by - 1) / by; };
+    using prumo::detail::divide_up;
     const rows_of_matrices all = piece_;
     const std::int64_t cached_rows =
         std::max(rows_of_thread, is_b_small() ? cached_elements / (problem_.k + problem_.n) : all.rows);
@@ -239,7 +240,7 @@ class onednn_run {
     if (all.matrices == 1) {
       const std::int64_t of_thread = std::max(divide_up(all.rows, threads_), rows_of_thread);
       const std::int64_t rows = divide_up(of_thread, divide_up(of_thread, cached_rows));
-      piece_.rows = std::min(all.rows, divide_up(rows, unit_rows) * unit_rows);
+      piece_.rows = std::min(all.rows, prumo::detail::round_up(rows, unit_rows));
     } else {
       const std::int64_t of_thread = divide_up(all.matrices, threads_);
       piece_.matrices = divide_up(of_thread, divide_up(of_thread * all.rows, std::max(cached_rows, all.rows)));
@@ -280,7 +281,7 @@ class onednn_run {
   }
   static std::size_t aligned(std::size_t bytes) {
     constexpr std::size_t alignment = 256;
-    return (bytes + alignment - 1) / alignment * alignment;
+    return prumo::detail::round_up(bytes, alignment);
   }
 
   onednn_product_key key_of(const rows_of_matrices& some, int threads) const {

@@ -6,6 +6,7 @@
 
 #include "gemm_problem.hpp"
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
+
+using prumo::detail::divide_up;
+using prumo::detail::round_up;
 
 /// Whether numbers are widened before they are multiplied: those of 16 bits.
 template <class T>
@@ -139,15 +143,14 @@ struct direct_blocks {
   /// Cuts C into blocks of equal size that have at most so many rows and columns, in whole tiles.
   template <class T>
   void cut(const gemm_problem<T>& problem, std::int64_t most_rows, std::int64_t most_columns) {
-    const auto count = [](std::int64_t extent, std::int64_t most) { return (extent + most - 1) / most; };
-    const auto equal = [&](std::int64_t extent, std::int64_t most, std::int64_t unit) {
-      return count(count(extent, count(extent, most)), unit) * unit;
+    const auto equal = [](std::int64_t extent, std::int64_t most, std::int64_t unit) {
+      return round_up(divide_up(extent, divide_up(extent, most)), unit);
     };
     constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     rows = problem.m <= tile_rows ? problem.m : equal(problem.m, most_rows, tile_rows);
     columns = equal(problem.n, most_columns, direct_sizes<compute_t<T>>::panel);
-    row_blocks = count(problem.m, rows);
-    column_blocks = count(problem.n, columns);
+    row_blocks = divide_up(problem.m, rows);
+    column_blocks = divide_up(problem.n, columns);
   }
 
   /// Cuts on until there are a few blocks for each thread: rows first, because threads that write parts of the same
@@ -175,8 +178,8 @@ struct direct_blocks {
   void put_rows_first(const gemm_problem<T>& problem, std::int64_t threads) {
     are_rows_first = column_blocks > 1 && problem.n <= direct_sizes<compute_t<T>>::most_cached_elements / problem.k;
     if (!are_rows_first || threads == 1 || row_blocks >= 4 * threads) return;
-    rows = (problem.m + row_blocks - 1) / row_blocks;
-    row_blocks = (problem.m + rows - 1) / rows;
+    rows = divide_up(problem.m, row_blocks);
+    row_blocks = divide_up(problem.m, rows);
   }
 
   /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache, or in a
@@ -220,8 +223,7 @@ struct direct_blocks {
     }
     if (widens_for_direct<T>) depth = std::min(depth, sizes::widened_depth);
     // Equal blocks: a last one that is short would load and store sums for little.
-    const std::int64_t depth_blocks = (part_depth + depth - 1) / depth;
-    depth = (part_depth + depth_blocks - 1) / depth_blocks;
+    depth = divide_up(part_depth, divide_up(part_depth, depth));
     keeps_sums = parts > 1 || depth < problem.k;
     cut_for_threads(problem, threads);
   }
@@ -236,8 +238,8 @@ struct direct_blocks {
                                         problem.k / least_depth, entries * problem.k / least_products, blocks_wanted});
     const auto wanted =
         static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(most, 1))));
-    part_depth = (problem.k + wanted - 1) / wanted;
-    parts = (problem.k + part_depth - 1) / part_depth;
+    part_depth = divide_up(problem.k, wanted);
+    parts = divide_up(problem.k, part_depth);
   }
 };
 

@@ -12,6 +12,7 @@
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,6 +21,9 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
+
+using prumo::detail::divide_up;
+using prumo::detail::round_up;
 
 /// The block of sums that the innermost loop holds in registers.
 template <class C>
@@ -37,11 +41,6 @@ struct host_tiling {
   std::int64_t columns = 0;
   std::int64_t depth = 0;
 };
-
-constexpr std::int64_t divide_up(std::int64_t dividend, std::int64_t divisor) {
-  return (dividend + divisor - 1) / divisor;
-}
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) { return divide_up(value, unit) * unit; }
 
 /// The largest macro-tile. Slivers of B and one of A fit into a first-level cache of 32 KiB, and the blocks of A, B and
 /// sums into about 1 MiB of the second level.

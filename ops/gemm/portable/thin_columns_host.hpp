@@ -27,10 +27,10 @@ struct thin_columns_partition {
   static thin_columns_partition of(std::int64_t m, std::int64_t k) {
     constexpr std::int64_t blocks_wanted = 256;
     const std::int64_t rows = std::min(m, most_rows);
-    thin_columns_partition result{rows, thin_blocks_of(m, rows), k, 1};
-    const std::int64_t parts_wanted = thin_blocks_of(blocks_wanted, result.row_blocks);
-    result.columns = std::max(thin_blocks_of(k, parts_wanted), thin_blocks_of(thin_block_elements, result.block_rows));
-    result.parts = thin_blocks_of(k, result.columns);
+    thin_columns_partition result{rows, divide_up(m, rows), k, 1};
+    const std::int64_t parts_wanted = divide_up(blocks_wanted, result.row_blocks);
+    result.columns = std::max(divide_up(k, parts_wanted), divide_up(thin_block_elements, result.block_rows));
+    result.parts = divide_up(k, result.columns);
     return result;
   }
 };

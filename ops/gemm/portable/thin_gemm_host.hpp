@@ -14,6 +14,7 @@
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/line_square.hpp>
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/detail/word.hpp>
 
 #include <algorithm>
@@ -22,10 +23,11 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
+using prumo::detail::divide_up;
+using prumo::detail::round_up;
+
 /// Elements of A that are one iteration's work, roughly.
 inline constexpr std::int64_t thin_block_elements = 16384;
-
-constexpr std::int64_t thin_blocks_of(std::int64_t extent, std::int64_t block) { return (extent + block - 1) / block; }
 
 /// What an iteration computes: `part` of the length k for the block `rows` of the rows of C, in a column of C. The
 /// columns of a block of A follow each other. A kernel that takes all columns at once says that there is one.
@@ -197,7 +199,7 @@ class thin_combination_kernel {
   thin_combination_kernel(const gemm_problem<T>& problem, std::int64_t parts, const C* partial)
       : problem_(problem), result_(problem, 1, nullptr), partial_(partial), parts_(parts) {}
 
-  std::int64_t row_blocks() const { return thin_blocks_of(problem_.m, block_rows); }
+  std::int64_t row_blocks() const { return divide_up(problem_.m, block_rows); }
   std::int64_t blocks() const { return problem_.batch * problem_.n * row_blocks(); }
 
   void operator()(std::int64_t block) const {

@@ -81,7 +81,7 @@ class thin_row_products {
   /// first-level cache if A comes from memory, and costs less if A is in a cache already.
   static constexpr int many_columns = 7;
   static constexpr std::int64_t columns_at_once(std::int64_t left) {
-    return thin_blocks_of(left, thin_blocks_of(left, most_columns));
+    return divide_up(left, divide_up(left, most_columns));
   }
   /// With room for a tile of which only the first row is there.
   static constexpr std::int64_t row_of_sums = most_rows + 32;

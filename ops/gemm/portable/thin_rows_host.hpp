@@ -25,7 +25,7 @@ class thin_rows_kernel {
   thin_rows_kernel(const gemm_problem<T>& problem, std::int64_t threads)
       : problem_(problem),
         part_length_(part_length(problem)),
-        parts_(thin_blocks_of(problem.k, part_length_)),
+        parts_(divide_up(problem.k, part_length_)),
         copies_(!std::is_same_v<T, C> || problem.n > 1 || problem.b.row_stride != 1) {
     constexpr std::int64_t far_elements = std::int64_t{1} << 20, tiles_of_thread = 2, blocks_of_thread = 4;
     const std::int64_t unit =
@@ -40,17 +40,17 @@ class thin_rows_kernel {
     const std::int64_t most = problem.n > products::most_columns
                                   ? std::clamp<std::int64_t>(read_again / part_length_, unit, products::most_rows)
                                   : products::most_rows;
-    row_blocks_ = thin_blocks_of(problem.m, most);
+    row_blocks_ = divide_up(problem.m, most);
     const std::int64_t least = problem.n > 1 ? unit : unit / 2;
     while (problem.m >= least * (row_blocks_ + 1) && others * row_blocks_ < blocks_of_thread * sharers &&
            others * row_blocks_ % sharers != 0) {
       ++row_blocks_;
     }
-    block_rows_ = thin_blocks_of(problem.m, row_blocks_);
+    block_rows_ = divide_up(problem.m, row_blocks_);
     const std::int64_t whole = problem.n > 1 ? unit : std::max<std::int64_t>(unit, vector::lanes);
-    if (problem.n == 1) block_rows_ = thin_blocks_of(block_rows_, least) * least;
-    if (block_rows_ > 4 * whole) block_rows_ = std::min(thin_blocks_of(block_rows_, whole) * whole, most);
-    row_blocks_ = thin_blocks_of(problem.m, block_rows_);
+    if (problem.n == 1) block_rows_ = round_up(block_rows_, least);
+    if (block_rows_ > 4 * whole) block_rows_ = std::min(round_up(block_rows_, whole), most);
+    row_blocks_ = divide_up(problem.m, block_rows_);
     // What may come from memory is prefetched for the rows behind, because processors see too late that short runs of
     // rows are read one after the other. Many columns have so many multiply-adds for an element of A that this costs
     // little if A is near. Kernels for 32 registers have enough of them for the addresses.
@@ -106,8 +106,8 @@ class thin_rows_kernel {
   /// Parts of k, about equally long.
   static std::int64_t part_length(const gemm_problem<T>& problem) {
     const std::int64_t longest = problem.n > 1 ? std::max(of_all_columns / problem.n, shortest_part) : of_one_column;
-    const std::int64_t equal = thin_blocks_of(problem.k, thin_blocks_of(problem.k, longest));
-    return thin_blocks_of(equal, vector::lanes) * vector::lanes;
+    const std::int64_t equal = divide_up(problem.k, divide_up(problem.k, longest));
+    return round_up(equal, vector::lanes);
   }
 
   operands operands_of(const thin_share& share, std::int64_t part, std::int64_t columns, std::int64_t first,

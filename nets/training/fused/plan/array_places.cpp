@@ -64,8 +64,8 @@ class array_placer {
     step_layer& it = table_.layer[0];
     if (!request_.takes_vectors || !it.takes_tiles || edges_of(1).columns > 0) return;
     const int rows = it.in_height + 2 * it.row_padding;
-    taken_ = rounded_up(taken_, most_vector_elements);
-    it.unfolded_apart = static_cast<int>(rounded_up(std::int64_t{rows} * it.out_width, most_vector_elements));
+    taken_ = round_up(taken_, most_vector_elements);
+    it.unfolded_apart = static_cast<int>(round_up(std::int64_t{rows} * it.out_width, most_vector_elements));
     it.unfolded = {static_cast<int>(taken_) + it.row_padding * it.out_width, it.out_width,
                    it.filter_width * it.unfolded_apart};
     taken_ += std::int64_t{it.in_channels} * it.unfolded.plane;
@@ -156,8 +156,8 @@ class array_placer {
     std::int64_t plane = (height + 2 * around.rows) * pitch;
     const bool has_columns = !input && of.takes_columns;
     if (request_.takes_vectors) {
-      taken_ = rounded_up(taken_, most_vector_elements);
-      if (!without_gaps) plane = rounded_up(plane, most_vector_elements);
+      taken_ = round_up(taken_, most_vector_elements);
+      if (!without_gaps) plane = round_up(plane, most_vector_elements);
     } else if (!without_gaps) {
       plane += ((has_columns ? 14 : 12) - plane % 8) % 8;
     }

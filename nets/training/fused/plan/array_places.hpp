@@ -6,16 +6,16 @@
 
 #include "net_share.hpp"
 #include "step_table.hpp"
+#include <prumo/detail/rounding.hpp>
 
 #include <cstdint>
 
 namespace prumo::nets {
 
-constexpr std::int64_t rounded_up(std::int64_t number, std::int64_t multiple) {
-  return (number + multiple - 1) / multiple * multiple;
-}
+using prumo::detail::round_up;
+
 /// Rounded up to whole packs of four elements.
-constexpr std::int64_t padded(std::int64_t elements) { return rounded_up(elements, 4); }
+constexpr std::int64_t padded(std::int64_t elements) { return round_up(elements, 4); }
 
 /// Chooses the layers that take tiles or windows, and gives each array its place. The table has the layers' shapes.
 /// \param share null if the team has the whole net

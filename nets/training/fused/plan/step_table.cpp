@@ -244,9 +244,9 @@ class table_maker {
                                                 gradients_in_scratch() * element};
     std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
-      taken = rounded_up(taken, request_.takes_vectors ? most_vector_bytes : 32);
+      taken = round_up(taken, request_.takes_vectors ? most_vector_bytes : 32);
       table_.scratch_begin[i] = static_cast<int>(taken);
-      taken += rounded_up(bytes[i], 32);
+      taken += round_up(bytes[i], 32);
     }
     table_.scratch_bytes = static_cast<int>(taken);
   }

@@ -6,6 +6,7 @@
 
 #include <prumo/array_ref.hpp>
 #include <prumo/convolution.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/nets/description.hpp>
 #include <prumo/pooling.hpp>
 
@@ -20,7 +21,7 @@ namespace prumo::nets::layer_arrays {
 /// Elements, rounded up so that what follows begins at a multiple of 128 bytes, in every type.
 constexpr std::int64_t aligned(std::int64_t elements) {
   constexpr std::int64_t aligned_elements = 64;
-  return (elements + aligned_elements - 1) / aligned_elements * aligned_elements;
+  return prumo::detail::round_up(elements, aligned_elements);
 }
 
 inline activation_function function_of(activation which) {
