@@ -12,8 +12,7 @@
 ///
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
-#include "direct_device_results.hpp"
-#include <prumo/detail/index_divider.hpp>
+#include "direct_device_shares.hpp"
 
 #include <cstdint>
 
@@ -22,27 +21,37 @@ inline namespace PRUMO_INSTRUCTION_SET {
 
 /// The pointers of `problem` are to elements of `type`, whose compute type is C.
 template <class C, convolution_tile Tile>
-class direct_device_kernel : direct_device_results<C, Tile> {
-  using results = direct_device_results<C, Tile>;
-  using results::channels_of;
-  using results::clear_planes;
-  using results::copy_bias;
-  using results::copy_inputs;
-  using results::copy_weights_of;
-  using results::finish;
-  using results::keep;
-  using results::layout_;
-  using results::place_of;
-  using results::problem_;
-  using results::scratch_of;
-  using results::store;
-  using results::weights_of;
-  using typename results::item_place;
-  using typename results::pack;
-  using typename results::scratch;
-  using typename results::step;
-  using typename results::sums_type;
-  using typename results::tile_place;
+class direct_device_kernel : direct_device_shares<C, Tile> {
+  using shares = direct_device_shares<C, Tile>;
+  using shares::after;
+  using shares::by_column_tiles_;
+  using shares::by_row_tiles_;
+  using shares::channels_of;
+  using shares::clear_planes;
+  using shares::copy;
+  using shares::copy_bias;
+  using shares::copy_weights_of;
+  using shares::end_of_tiles;
+  using shares::finish;
+  using shares::has;
+  using shares::keep;
+  using shares::layout_;
+  using shares::place_of;
+  using shares::plane_of;
+  using shares::problem_;
+  using shares::scratch_of;
+  using shares::share_of;
+  using shares::store;
+  using shares::tile_at;
+  using shares::tiles_of_image_;
+  using shares::weights_of;
+  using typename shares::item_place;
+  using typename shares::pack;
+  using typename shares::scratch;
+  using typename shares::share_of_team;
+  using typename shares::step;
+  using typename shares::sums_type;
+  using typename shares::tile_place;
 
  public:
   static constexpr convolution_tile tile = Tile;
@@ -50,13 +59,7 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   static constexpr int resident_teams = Tile.resident_teams();
 
   direct_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
-      : results(problem, type, layout),
-        items_(layout.item_count(problem.images)),
-        by_column_tiles_(layout.column_tiles),
-        by_row_tiles_(layout.row_tiles),
-        by_channel_tiles_(layout.channel_tiles),
-        tiles_of_image_(layout.tiles_of_image()),
-        by_tiles_of_image_(tiles_of_image_) {}
+      : shares(problem, type, layout) {}
 
   std::int64_t blocks() const { return layout_.teams; }
   std::int64_t blocks_per_team() const { return 1; }
@@ -102,92 +105,6 @@ class direct_device_kernel : direct_device_results<C, Tile> {
   }
 
  private:
-  /// What a team computes.
-  struct share_of_team {
-    int part;
-    int teams;  ///< of its part
-    step first;
-    std::int64_t end;           ///< of the items, or of the tiles of a stream
-    std::int64_t copied_until;  ///< the image of a stream that is copied next
-  };
-
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION share_of_team share_of(const Member& member) const {
-    const int team = member.league_rank() / layout_.parts;
-    share_of_team share{member.league_rank() % layout_.parts, member.league_size() / layout_.parts, {}, items_, 0};
-    share.first = {team, 0, 0, 0};
-    if (layout_.is_stream) {
-      const int together = layout_.inseparable_tiles();
-      const std::int64_t units = items_ * (tiles_of_image_ / together), begin = units * team / share.teams * together;
-      share.end = units * (team + 1) / share.teams * together;
-      share.first.item = share.copied_until = begin / tiles_of_image_;
-      share.first.first_tile = static_cast<int>(begin - share.first.item * tiles_of_image_);
-    }
-    return share;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION bool has(const share_of_team& share, const step& which) const {
-    return (layout_.is_stream ? which.item * tiles_of_image_ + which.first_tile : which.item) < share.end;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION step after(const share_of_team& share, const step& now) const {
-    step next = now;
-    if (layout_.is_stream) {
-      const int first = now.first_tile + layout_.step_tiles, images = by_tiles_of_image_.quotient(first);
-      next.item += images;
-      next.first_tile = first - images * tiles_of_image_;
-      next.buffer += images;
-      if (next.buffer >= layout_.images) next.buffer -= layout_.images;
-      return next;
-    }
-    if (++next.chunk == layout_.chunks) {
-      next.item += share.teams;
-      next.chunk = 0;
-    }
-    if (layout_.buffers == 2) next.buffer = 1 - now.buffer;
-    return next;
-  }
-
-  /// The tiles of a step of a stream, counted from the first of its first image.
-  KOKKOS_FORCEINLINE_FUNCTION int end_of_tiles(const share_of_team& share, const step& now) const {
-    const std::int64_t left = share.end - now.item * tiles_of_image_;
-    const int end = now.first_tile + layout_.step_tiles;
-    return left < end ? static_cast<int>(left) : end;
-  }
-
-  /// Copies what a step needs, as far as this does not take the place of what another needs that is still computed.
-  /// \return whether it is all there
-  KOKKOS_FORCEINLINE_FUNCTION bool copy(const scratch& memory, share_of_team& share, const step& now, const step& which,
-                                        int thread) const {
-    if (!layout_.is_stream) {
-      const bool has_place = which.item == now.item && which.chunk == now.chunk ? true : layout_.buffers == 2;
-      if (has_place) copy_inputs(memory, which, place_of(which.item), share.part, thread);
-      return has_place;
-    }
-    const std::int64_t needed = which.item + by_tiles_of_image_.quotient(end_of_tiles(share, which) - 1) + 1;
-    const std::int64_t has_places_until = now.item + layout_.images;
-    const std::int64_t end = needed < has_places_until ? needed : has_places_until;
-    for (; share.copied_until < end; ++share.copied_until) {
-      step image = now;
-      image.item = share.copied_until;
-      image.buffer += static_cast<int>(share.copied_until - now.item);
-      if (image.buffer >= layout_.images) image.buffer -= layout_.images;
-      copy_inputs(memory, image, {image.item, 1, convolution_rows(problem_, 0, problem_.y_rows)}, share.part, thread);
-    }
-    return share.copied_until >= needed;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION tile_place tile_at(int which) const {
-    tile_place at{};
-    int rest = by_column_tiles_.quotient(which);
-    at.column = (which - rest * layout_.column_tiles) * Tile.columns;
-    int next = by_row_tiles_.quotient(rest);
-    at.row = (rest - next * layout_.row_tiles) * Tile.rows;
-    at.image = by_channel_tiles_.quotient(next);
-    at.channels = next - at.image * layout_.channel_tiles;
-    return at;
-  }
-
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const share_of_team& share,
                                            const step& now, sums_type& sums) const {
@@ -326,13 +243,6 @@ class direct_device_kernel : direct_device_results<C, Tile> {
     if (problem_.activation == activation_function::relu && !problem_.activates_maxima()) sums.apply_relu();
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION const C* plane_of(const scratch& memory, const step& now, int image) const {
-    if (!layout_.is_stream)
-      return memory.planes + now.buffer * layout_.planes_elements + image * layout_.image_elements;
-    const int place = now.buffer + image;
-    return memory.planes + (place < layout_.images ? place : place - layout_.images) * layout_.image_elements;
-  }
-
   /// sums += weights * elements, for the input channels of a chunk.
   KOKKOS_FORCEINLINE_FUNCTION void add_products(const C* plane, const C* weights, int channels, sums_type& sums) const {
     const int pitch = layout_.pitch, filter_rows = layout_.filter_rows;
@@ -365,13 +275,6 @@ class direct_device_kernel : direct_device_results<C, Tile> {
       plane += layout_.plane_elements;
     }
   }
-
-  std::int64_t items_;
-  prumo::detail::index_divider by_column_tiles_;
-  prumo::detail::index_divider by_row_tiles_;
-  prumo::detail::index_divider by_channel_tiles_;
-  int tiles_of_image_;  ///< or of a band of it
-  prumo::detail::index_divider by_tiles_of_image_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
