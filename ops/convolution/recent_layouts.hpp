@@ -6,9 +6,9 @@
 
 #include "convolution_problem.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace prumo::backend {
 
@@ -41,25 +41,28 @@ struct layout_key {
 template <class Layout, class T>
 class recent_layouts {
  public:
+  /// A net that takes its images in chunks has one for each convolution and each size of a chunk.
+  static constexpr std::size_t most = 64;
+
   /// The layout that choose() returned for this key, which is called if that was too long ago.
   template <class Choose>
-  const Layout& find(const layout_key<T>& key, const Choose& choose) {
+  Layout find(const layout_key<T>& key, const Choose& choose) {
     for (const entry& each : entries_) {
-      if (each.is_set && each.key == key) return each.layout;
+      if (each.key == key) return each.layout;
     }
+    entry chosen{key, choose()};
+    if (entries_.size() < most) return entries_.emplace_back(chosen).layout;
     entry& oldest = entries_[next_];
-    next_ = (next_ + 1) % entries_.size();
-    oldest = {key, choose(), true};
-    return oldest.layout;
+    next_ = (next_ + 1) % most;
+    return (oldest = chosen).layout;
   }
 
  private:
   struct entry {
     layout_key<T> key;
     Layout layout;
-    bool is_set = false;
   };
-  std::array<entry, 16> entries_;
+  std::vector<entry> entries_;
   std::size_t next_ = 0;
 };
 

@@ -9,7 +9,9 @@ namespace prumo::backend {
 namespace {
 
 TEST(recent_layouts, choose_once_for_a_problem_and_again_when_it_was_forgotten) {
-  recent_layouts<int, float> layouts;
+  using kept_layouts = recent_layouts<int, float>;
+  constexpr int most = kept_layouts::most;
+  kept_layouts layouts;
   convolution_problem<float> problem;
   int choices = 0;
   const auto find = [&](std::int64_t images, int device) {
@@ -20,10 +22,13 @@ TEST(recent_layouts, choose_once_for_a_problem_and_again_when_it_was_forgotten) 
   EXPECT_EQ(find(1, 0), 2);
   EXPECT_EQ(find(0, 0), 1);
   EXPECT_EQ(find(1, 1), 3);
-  for (std::int64_t images = 2; images < 18; ++images) find(images, 0);
-  EXPECT_EQ(choices, 19);
-  EXPECT_EQ(find(17, 0), 19);
-  EXPECT_EQ(find(0, 0), 20);
+  for (std::int64_t images = 2; images < most - 1; ++images) find(images, 0);
+  EXPECT_EQ(choices, most);
+  EXPECT_EQ(find(0, 0), 1);
+  EXPECT_EQ(find(most, 0), most + 1);
+  EXPECT_EQ(find(most, 0), most + 1);
+  EXPECT_EQ(find(1, 0), 2);
+  EXPECT_EQ(find(0, 0), most + 2);
 }
 
 TEST(recent_layouts, keys_tell_apart_what_a_layout_depends_on) {
