@@ -137,11 +137,11 @@ crossover_workload product_and_sum_workload(const plan_options& common, const si
   workload.parts = [common](double size) {
     plan_options product = common;
     product.ops = {"gemm"};
-    product.shape = {{"m", size}, {"n", size}, {"k", columns_of(size)}};
+    product.shapes = {{{"m", size}, {"n", size}, {"k", columns_of(size)}}};
     product.parameters["trans_b"] = 1;
     plan_options sum = common;
     sum.ops = {"sum"};
-    sum.shape = {{"n", size * size}};
+    sum.shapes = {{{"n", size * size}}};
     return std::vector{product, sum};
   };
   workload.compose = [](double size, const std::vector<std::vector<json>>& parts) {

@@ -88,7 +88,7 @@ bench_plan make_suite_plan(const suite& which, const plan_options& common, worke
     plan_options options = common;
     options.ops = {it.op};
     options.dtypes = {it.dtype};
-    options.shape = it.shape;
+    options.shapes = {it.shape};
     if (options.data.empty()) options.data = {"resident"};
     try {
       bench_plan part = make_plan(options, fleet);
