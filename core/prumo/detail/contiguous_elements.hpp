@@ -22,6 +22,12 @@
 #include <type_traits>
 #include <utility>
 
+// A user's formula may be such that its loop is no vector code, and that is not worth a warning.
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed"
+#endif
+
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
@@ -337,3 +343,7 @@ class contiguous_elements {
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::detail
+
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
