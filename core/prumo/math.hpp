@@ -21,6 +21,8 @@
 #include <cmath>
 #include <type_traits>
 
+PRUMO_BEGIN_PRECISE
+
 namespace prumo {
 
 /// The larger of two numbers; NaN if one of them is NaN, like maximum in IEEE 754-2019.
@@ -276,7 +278,7 @@ KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
   // that it is a normal number for every y, and the product is scaled down again at the end.
   constexpr auto series = with_argument_times(0.5, exp_series<T>{});
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
-  const V shifted = prumo::fma(y * (T(-0.5) * constants::log2_e), y, V(magic));
+  const V shifted = rounded_sum(prumo::fma(y * (T(-0.5) * constants::log2_e), y, V(magic)));
   const V n = shifted - magic;
   V twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
   twice_r = prumo::fma(n, V(T(-2) * constants::ln2_low), twice_r);
@@ -349,3 +351,5 @@ KOKKOS_FORCEINLINE_FUNCTION C gelu_by_tanh(C x) {
 }
 
 }  // namespace prumo
+
+PRUMO_END_PRECISE

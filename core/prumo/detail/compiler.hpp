@@ -80,6 +80,16 @@ using c_array = T[static_cast<std::size_t>(Count)];
 #define PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 #endif
 
+/// Around functions that are right only if each operation rounds, and that a program with -ffast-math may include.
+/// GCC has no such thing for parts of a file: see rounded_sum().
+#if defined(__clang__) && defined(__FAST_MATH__) && !defined(__HIP__) && !defined(__CUDA__)
+#define PRUMO_BEGIN_PRECISE _Pragma("float_control(precise, on, push)")
+#define PRUMO_END_PRECISE _Pragma("float_control(pop)")
+#else
+#define PRUMO_BEGIN_PRECISE
+#define PRUMO_END_PRECISE
+#endif
+
 /// In front of a lambda's body: it is compiled into its caller.
 #if defined(__GNUC__)
 #define PRUMO_ALWAYS_INLINE __attribute__((always_inline))

@@ -18,6 +18,8 @@
 #include <limits>
 #include <type_traits>
 
+PRUMO_BEGIN_PRECISE
+
 namespace prumo {
 
 /// a * b + c. It is rounded once if the processor has a fused multiply-add, and twice otherwise. A library call that
@@ -83,6 +85,16 @@ KOKKOS_FUNCTION constexpr T rounding_magic_for(int shift) {
   return math_constants<T>::rounding_magic + static_cast<T>(math_constants<T>::exponent_bias + shift);
 }
 
+/// The sum of a number and rounding_magic_for(), which has been rounded. A program's own formulas may be compiled with
+/// -ffast-math, under which compilers take (x + magic) - magic for x. So the sum is hidden from them there.
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V rounded_sum(V sum) {
+#if defined(__FAST_MATH__) && defined(__GNUC__) && !defined(__clang__) && !defined(__CUDA_ARCH__)
+  asm("" : "+m"(sum));
+#endif
+  return sum;
+}
+
 /// 2^(n + shift), from n + rounding_magic_for(shift). One shift moves the last places to where exponents are, and all
 /// other bits out of the number.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
@@ -143,7 +155,7 @@ KOKKOS_FORCEINLINE_FUNCTION V exp_on_host(V x) {
   const V not_infinite = not_above(x, constants::highest_exp);
   const V bounded = has_times_power_of_two<V> ? not_infinite : not_below(not_infinite, constants::lowest_exp);
   constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // twice the bias: once for each factor
-  const V shifted = prumo::fma(bounded, V(constants::log2_e), V(magic));
+  const V shifted = rounded_sum(prumo::fma(bounded, V(constants::log2_e), V(magic)));
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
@@ -187,7 +199,7 @@ KOKKOS_FORCEINLINE_FUNCTION V exp_of_nonpositive_on_host(V x) {
   using constants = math_constants<T>;
   const V bounded = has_times_power_of_two<V> ? x : not_below(x, constants::least_scaled_exp);
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
-  const V shifted = prumo::fma(bounded, V(constants::log2_e), V(magic));
+  const V shifted = rounded_sum(prumo::fma(bounded, V(constants::log2_e), V(magic)));
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
@@ -209,7 +221,7 @@ KOKKOS_FORCEINLINE_FUNCTION V sigmoid_on_host(V x) {
   constexpr T enough = 40;  // from here on the result is 1
   const V bounded = not_above(not_below(x, constants::lowest_exp), enough);
   constexpr T magic = rounding_magic_for<T>(-constants::subnormal_shift);
-  const V shifted = prumo::fma(bounded, V(-constants::log2_e), V(magic));
+  const V shifted = rounded_sum(prumo::fma(bounded, V(-constants::log2_e), V(magic)));
   const V n = shifted - magic;
   V negative_r = prumo::fma(n, V(constants::ln2_high), bounded);
   negative_r = prumo::fma(n, V(constants::ln2_low), negative_r);
@@ -233,7 +245,7 @@ KOKKOS_FORCEINLINE_FUNCTION V tanh_on_host(V x) {
   constexpr T magic = rounding_magic_for<T>(-1);
   // A little less than a half is subtracted, because with a half 0 would be rounded to -1.
   constexpr T downwards = T(-63) / T(128);
-  const V shifted = prumo::fma(bounded, V(2 * constants::log2_e), V(downwards)) + magic;
+  const V shifted = rounded_sum(prumo::fma(bounded, V(2 * constants::log2_e), V(downwards)) + magic);
   const V n = shifted - magic;
   // One number is enough for ln 2: its error is multiplied by n, but the derivative of tanh makes it small again.
   const V p = prumo::fma(n, V(T(-0.5) * constants::ln2), bounded);
@@ -280,10 +292,16 @@ KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
   V low = prumo::fma(k, V(constants::ln2_low), (high - sum) + f);
   low = prumo::fma(s, prumo::fma(square, polynomial(constants::log_tail, square), half_square), low);
   low = prumo::fma(T(-0.5) * f, f, low);
+#if defined(__clang__) && defined(__FAST_MATH__) && !defined(__HIP__) && !defined(__CUDA__)
+  return sum + low;  // where Clang supposes that nothing is infinite, a selection that mentions infinity has no result
+#else
   const V finite = prumo::select(x < V(limits::infinity()), sum + low, V(limits::infinity()));
   const V outside = prumo::select(x == V(0), V(-limits::infinity()), V(limits::quiet_NaN()));
   return prumo::select(x > V(0), finite, outside);
+#endif
 }
 
 }  // namespace detail
 }  // namespace prumo
+
+PRUMO_END_PRECISE

@@ -10,6 +10,7 @@
 /// intrinsics would bring them two thousand macros.
 
 #include <prumo/counted.hpp>
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/vector_shuffle.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/math_constants.hpp>
@@ -28,6 +29,8 @@
 #define PRUMO_HAS_ELEMENTWISE_BUILTINS
 #endif
 #endif
+
+PRUMO_BEGIN_PRECISE
 
 namespace prumo {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -312,3 +315,5 @@ concept real = std::is_floating_point_v<V> || is_simd<V>;
 }  // namespace detail
 
 }  // namespace prumo
+
+PRUMO_END_PRECISE

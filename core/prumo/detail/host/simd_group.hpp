@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <utility>
 
+PRUMO_BEGIN_PRECISE
+
 namespace prumo {
 inline namespace PRUMO_INSTRUCTION_SET {
 
@@ -253,3 +255,5 @@ inline constexpr bool is_simd<simd_group<T, Registers>> = true;
 
 }  // namespace detail
 }  // namespace prumo
+
+PRUMO_END_PRECISE
