@@ -215,7 +215,7 @@ net parse_net(std::string_view text, std::string_view name) {
   } catch (const description_error& error) {
     std::string place = error.layer() ? "/layers/" + std::to_string(*error.layer()) : "";
     if (!error.field().empty()) place += "/" + error.field();
-    bench::refuse_file(name, place + ": " + error.what());
+    bench::refuse_file(name, place + ": " + error.message());
   }
 }
 

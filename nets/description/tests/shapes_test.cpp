@@ -140,9 +140,30 @@ TEST(shapes, what_does_not_fit_is_refused_where_it_stands) {
     } catch (const description_error& error) {
       EXPECT_EQ(error.layer(), it.layer) << it.name;
       EXPECT_EQ(error.field(), it.field) << it.name;
-      EXPECT_NE(std::string(error.what()).find(it.message), std::string::npos) << it.name << ": " << error.what();
+      EXPECT_NE(error.message().find(it.message), std::string::npos) << it.name << ": " << error.message();
     }
   }
+}
+
+TEST(shapes, an_error_says_where_it_is) {
+  const auto text_of = [](const description& net) -> std::string {
+    try {
+      (void)facts_of(net);
+      return "no error";
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(
+      text_of({"t",
+               {1, 4, 4},
+               {pooling{.window = {2, 2}, .stride = {2, 2}}, convolution{.channels = 2, .filter = {5, 5}}}}),
+      "prumo::nets: layers[1].filter: is 5 x 5, larger than its input of 2 x 2 with padding 0 x 0; take a smaller "
+      "one, or images of another size");
+  EXPECT_EQ(text_of({"t", {1, 4, 4}, {dense{5}, softmax{}, dense{5}}}),
+            "prumo::nets: layers[1]: softmax is not the last layer; put it at the end or leave it out");
+  EXPECT_EQ(text_of({"t", {1, 0, 4}, {dense{5}}}), "prumo::nets: input.height: is 0; images have 1 to 1048576 of each");
+  EXPECT_EQ(text_of({"t", {1, 4, 4}, {}}), "prumo::nets: layers: the net has no layers; add one");
 }
 
 }  // namespace

@@ -104,20 +104,23 @@ struct description {
   bool operator==(const description&) const = default;
 };
 
-/// A description that makes no net. The message says what is wrong and what to do; `layer` and `field` say where.
+/// A description that makes no net. what() says where, what is wrong and what to do:
+/// `prumo::nets: layers[0].filter: is 5 x 5, larger than its input of 4 x 4 with padding 0 x 0; take a smaller one`.
 class description_error : public std::invalid_argument {
  public:
   /// \param layer the layer's place in the list; absent: the input, or the net as a whole
-  /// \param field as in a net's file, such as `filter`; empty: the layer as a whole
-  description_error(std::optional<std::size_t> layer, std::string field, const std::string& message)
-      : std::invalid_argument(message), layer_(layer), field_(std::move(field)) {}
+  /// \param field as in a net's file, such as `filter` or `input/height`; empty: the layer as a whole
+  /// \param message what is wrong and what to do, without the place
+  description_error(std::optional<std::size_t> layer, std::string field, std::string message);
 
   [[nodiscard]] std::optional<std::size_t> layer() const noexcept { return layer_; }
   [[nodiscard]] const std::string& field() const noexcept { return field_; }
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
 
  private:
   std::optional<std::size_t> layer_;
   std::string field_;
+  std::string message_;
 };
 
 /// The kind of a layer as in a net's file: `convolution`, `shared_convolution`, `max_pool`, `average_pool`, `dense`,

@@ -32,6 +32,7 @@ namespace prumo::nets {
 template <class Exec>
 class trainer {
  public:
+  /// Waits. The weights are zeros until initialize(), set_weights() or restore() sets them.
   /// \param owner its instance has to outlive this object
   /// \param type f32 or f64
   /// \param pixels images [channels x height x width], one after the other; a byte b is the number b / 255
@@ -44,7 +45,7 @@ class trainer {
 
   /// For nets that learn numbers instead of classes: targets(i) is what the net shall make of x(i). The loss is
   /// `squared`, and no answer counts as correct. The arrays are the caller's. Steps read them in the order of the
-  /// instance's work, so the caller may enqueue kernels that write new elements between calls of advance().
+  /// instance's work, so the caller may enqueue kernels that write new elements between calls of advance(). Waits.
   /// \param x [images x channels x height x width] of f32 or f64, in rows without gaps. Its type is that of the net
   /// \param targets of the same type, in rows without gaps: for each image as many numbers as the last layer has
   /// \throws as above; argument_error for another loss, shape_error for arrays that do not fit
@@ -55,10 +56,10 @@ class trainer {
   trainer& operator=(trainer&&) noexcept;
 
   /// Sets the weights to random numbers that follow from the seed (docs/random.md): uniform in (-1/2, 1/2) for the
-  /// loss `original`, and otherwise in (-b, b) with b = 1/sqrt(inputs of a sum). The training begins anew.
+  /// loss `original`, and otherwise in (-b, b) with b = 1/sqrt(inputs of a sum). The training begins anew. Waits.
   void initialize();
 
-  /// Sets the weights: without gaps, in the order of net_facts::all_parameters(). The training begins anew.
+  /// Sets the weights: without gaps, in the order of net_facts::all_parameters(). The training begins anew. Waits.
   /// \throws argument_error for another number of weights
   void set_weights(std::span<const double> packed);
 
@@ -82,7 +83,7 @@ class trainer {
 
   /// What a checkpoint needs. Waits.
   training_state state() const;
-  /// Goes on from a state of a training with the same net, type, set and options.
+  /// Goes on from a state of a training with the same net, type, set and options. Waits.
   /// \throws argument_error for a state that does not fit
   void restore(const training_state& from);
 
