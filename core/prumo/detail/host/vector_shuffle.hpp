@@ -56,19 +56,19 @@ template <class Word, class Vector>
 /// Transposes the squares of words that lie side by side in lanes: as many vectors as a lane has words. Where the bits
 /// of a word's index in its lane are (row, column), interleaving the first half of the rows with the second moves the
 /// highest bit of the row to the end. After log2(Side) rounds the bits are (column, row).
-template <class Word, class Vector, int Side>
+template <class Word, class Vector, std::size_t Side>
 [[gnu::always_inline]] inline void transpose_lanes(Vector (&rows)[Side]) {
   static_assert(Side == vector_lane / sizeof(Word));
   Vector next[Side];
   PRUMO_UNROLL
-  for (int bit = 1; bit < Side; bit *= 2) {
+  for (std::size_t bit = 1; bit < Side; bit *= 2) {
     PRUMO_UNROLL
-    for (int r = 0; r < Side / 2; ++r) {
+    for (std::size_t r = 0; r < Side / 2; ++r) {
       next[2 * r] = interleave_lower<Word>(rows[r], rows[r + Side / 2]);
       next[2 * r + 1] = interleave_upper<Word>(rows[r], rows[r + Side / 2]);
     }
     PRUMO_UNROLL
-    for (int r = 0; r < Side; ++r) rows[r] = next[r];
+    for (std::size_t r = 0; r < Side; ++r) rows[r] = next[r];
   }
 }
 
