@@ -78,7 +78,12 @@ template <class T>
     vector_of<short, simd_bytes / 2> narrow;
     std::memcpy(&narrow, from, sizeof(narrow));
 #if defined(__AVX512F__)
-    constexpr int all = -1, current_rounding = 4;  // the mask is signed here
+#if defined(__clang__)
+    constexpr unsigned short all = 0xFFFF;
+#else
+    constexpr int all = -1;  // GCC's mask is signed
+#endif
+    constexpr int current_rounding = 4;
     simd<float>::native wide = __builtin_ia32_vcvtph2ps512_mask(narrow, simd<float>::native{}, all, current_rounding);
 #else
     simd<float>::native wide = __builtin_ia32_vcvtph2ps256(narrow);
