@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/files/file_error.hpp>
 #include <prumo/protocol/parse_json.hpp>
 #include <prumo/serving/server.hpp>
 #include <prumo/serving/surroundings.hpp>
@@ -109,7 +110,11 @@ save_answer workload_handler::save(const save_request&) { refuse_training(); }
 load_answer workload_handler::load(const load_request&) { refuse_training(); }
 
 error_kind request_handler::kind_of(const std::exception& cause) const {
-  return dynamic_cast<const std::bad_alloc*>(&cause) != nullptr ? error_kind::memory : error_kind::failed;
+  if (dynamic_cast<const std::bad_alloc*>(&cause) != nullptr) return error_kind::memory;
+  // A file is a mistake of the user's, unless the machine refuses it, as a full disk does.
+  const auto* const file = dynamic_cast<const bench::file_error*>(&cause);
+  const bool is_mistake = file != nullptr && file->why() == bench::file_error::cause::input;
+  return is_mistake ? error_kind::usage : error_kind::failed;
 }
 
 std::string answer_line(request_handler& handler, std::string_view line, bool& quit) {

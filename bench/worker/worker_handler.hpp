@@ -14,7 +14,6 @@
 #include <prumo/case/registry.hpp>
 #include <prumo/detail/streaming_store.hpp>
 #include <prumo/error.hpp>
-#include <prumo/files/file_error.hpp>
 #include <prumo/machine/device_facts.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
@@ -171,7 +170,6 @@ class worker_handler final : public protocol::request_handler {
 
   protocol::error_kind kind_of(const std::exception& cause) const override {
     using protocol::error_kind;
-    if (dynamic_cast<const bench::file_error*>(&cause) != nullptr) return error_kind::usage;
     if (dynamic_cast<const cases::count_error*>(&cause) != nullptr) return error_kind::failed;
     if (dynamic_cast<const unsupported_error*>(&cause) != nullptr) return error_kind::unsupported;
     if (dynamic_cast<const memory_error*>(&cause) != nullptr) return error_kind::memory;

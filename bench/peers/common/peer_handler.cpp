@@ -2,7 +2,6 @@
 #include "peer_handler.hpp"
 
 #include "layer_operations.hpp"
-#include <prumo/files/file_error.hpp>
 #include <prumo/serving/memory_limit.hpp>
 
 #include <algorithm>
@@ -39,11 +38,6 @@ std::string processor_name() {
 
 peer_handler::peer_handler(framework& computes) : computes_(computes), device_(computes.device()) {
   if (!computes.net_implementations().empty()) nets_.emplace(computes, last_level_cache_bytes());
-}
-
-protocol::error_kind peer_handler::kind_of(const std::exception& cause) const {
-  if (dynamic_cast<const bench::file_error*>(&cause) != nullptr) return error_kind::usage;
-  return request_handler::kind_of(cause);
 }
 
 protocol::hello_answer peer_handler::hello() {

@@ -29,7 +29,6 @@ class peer_handler final : public protocol::request_handler {
   protocol::sample_answer sample(const protocol::sample_request& request) override;
   void release(std::int64_t case_id) override;
   protocol::workload_handler* workloads() override { return nets_ ? &*nets_ : nullptr; }
-  protocol::error_kind kind_of(const std::exception& cause) const override;
 
  private:
   /// An operation of the framework and a type.

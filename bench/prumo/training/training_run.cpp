@@ -7,6 +7,7 @@
 #include "terminal/interrupt.hpp"
 #include "terminal/program_error.hpp"
 #include "terminal/units.hpp"
+#include <prumo/files/file_error.hpp>
 
 #include <fmt/format.h>
 
@@ -27,8 +28,15 @@ constexpr double turn_seconds_alone = 1.1;
 }  // namespace
 
 training_run::training_run(worker_fleet& fleet, const training_inputs& inputs, results_writer& writer, progress& shown,
-                           const training_plan& plan, std::function<void(const std::string&)> tell)
-    : fleet_(fleet), inputs_(inputs), writer_(writer), progress_(shown), plan_(plan), tell_(std::move(tell)) {}
+                           const training_plan& plan, std::function<void(const std::string&)> tell,
+                           std::function<void(const std::string&)> warn)
+    : fleet_(fleet),
+      inputs_(inputs),
+      writer_(writer),
+      progress_(shown),
+      plan_(plan),
+      tell_(std::move(tell)),
+      warn_(std::move(warn)) {}
 
 std::vector<training_place> training_run::places() const {
   const auto implementations = net_implementations(fleet_, plan_.implementations, "training");
@@ -107,7 +115,15 @@ void training_run::tell_epoch(const open_training& training) {
 void training_run::save_checkpoint(open_training& training) {
   if (plan_.checkpoint.empty() || !training.started()) return;
   show(training, "writing the checkpoint");
-  training.save_checkpoint(absolute_path(plan_.checkpoint));
+  try {
+    training.save_checkpoint(absolute_path(plan_.checkpoint));
+    if (std::exchange(lacks_checkpoint_, false)) warn_(fmt::format("{} is written again", plan_.checkpoint));
+  } catch (const file_error& error) {
+    if (error.why() == file_error::cause::input) throw;
+    if (!std::exchange(lacks_checkpoint_, true)) {
+      warn_(fmt::format("{}. The training goes on, and writing is tried again", error.what()));
+    }
+  }
 }
 
 void training_run::store(const open_training& training, bool interrupted) {
@@ -139,8 +155,14 @@ void training_run::take_turn(open_training& training, double seconds) {
 void training_run::finish(open_training& training) {
   if (training.started() && !plan_.weights.empty()) {
     show(training, "writing the weights");
-    training.save_weights(absolute_path(plan_.weights));
-    tell_(fmt::format("weights: {}\n", plan_.weights));
+    try {
+      training.save_weights(absolute_path(plan_.weights));
+      tell_(fmt::format("weights: {}\n", plan_.weights));
+    } catch (const file_error& error) {
+      if (error.why() == file_error::cause::input) throw;
+      lacks_weights_ = true;
+      warn_(error.what());
+    }
   }
   store(training, false);
   training.close();
@@ -207,6 +229,8 @@ training_outcome training_run::run() {
     begin = end;
   }
   progress_.clear();
+  if (lacks_checkpoint_) outcome.unsaved.push_back(plan_.checkpoint);
+  if (lacks_weights_) outcome.unsaved.push_back(plan_.weights);
   for (const json& result : writer_.results()) {
     if (result.at("status") == "failed") ++(result.at("verified") == false ? outcome.wrong : outcome.failed);
     if (result.at("status") == "ok") ++outcome.trained;

@@ -23,20 +23,25 @@ struct training_outcome {
   std::size_t trained = 0;    ///< with results
   std::size_t unreached = 0;  ///< that ended below the accuracy that was asked for
   std::size_t lacking_memory = 0;
-  std::size_t kept = 0;  ///< that a resumed file had already
+  std::size_t kept = 0;              ///< that a resumed file had already
+  std::vector<std::string> unsaved;  ///< files that the machine refused at last: the checkpoint, the final weights
 };
 
 /// Trains a net on all devices of a fleet, in slices in turns, and keeps the results file up to date.
 class training_run {
  public:
   /// \param tell gets a line for each epoch, for a person who reads along
+  /// \param warn gets what that person should know of files that cannot be written
   training_run(worker_fleet& fleet, const training_inputs& inputs, results_writer& writer, progress& shown,
-               const training_plan& plan, std::function<void(const std::string&)> tell);
+               const training_plan& plan, std::function<void(const std::string&)> tell,
+               std::function<void(const std::string&)> warn);
 
   /// Trainings that the writer has whole from an earlier run are kept. If the user asks to stop, the step under way is
-  /// finished, the checkpoint and the results are written, and `interrupted` is thrown.
-  /// \throws file_error where the checkpoint is refused or cannot be written; program_error where a checkpoint would
-  ///         have to hold several trainings; interrupted
+  /// finished, the checkpoint and the results are written, and `interrupted` is thrown. If the machine refuses a
+  /// checkpoint, as a full disk does, the training goes on, and the next turn tries again. Refused weights cost no
+  /// results.
+  /// \throws file_error where the checkpoint to go on from is refused, or one would hold numbers that are not finite;
+  ///         program_error where a checkpoint would have to hold several trainings; interrupted
   training_outcome run();
 
   /// The places that are trained: every device, in each way that was asked for, by type and number of images.
@@ -59,9 +64,9 @@ class training_run {
   results_writer& writer_;
   progress& progress_;
   const training_plan& plan_;
-  std::function<void(const std::string&)> tell_;
+  std::function<void(const std::string&)> tell_, warn_;
   std::size_t done_ = 0;
-  bool several_ways_ = false, several_batches_ = false;
+  bool several_ways_ = false, several_batches_ = false, lacks_checkpoint_ = false, lacks_weights_ = false;
 };
 
 }  // namespace prumo::bench

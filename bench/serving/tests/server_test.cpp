@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prumo/files/file_error.hpp>
 #include <prumo/serving/server.hpp>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,13 @@ class scripted_handler : public request_handler {
   void release(std::int64_t case_id) override { released = case_id; }
 
   std::int64_t released = -1;
+};
+
+/// Cannot use a file.
+template <bench::file_error::cause Why>
+class handler_of_files final : public scripted_handler {
+ public:
+  count_answer count(const count_request&) override { throw bench::file_error(Why, "f: is no use"); }
 };
 
 /// Has one net with three images.
@@ -132,6 +140,13 @@ TEST(answer_line, maps_exceptions_to_kinds) {
   EXPECT_EQ(kind_of(converse(R"({"request": "resolve", "op": "a", "dtype": "f32"})")), "failed");
   EXPECT_EQ(kind_of(converse(R"({"request": "prepare", "device": "d", "op": "a", "dtype": "f32"})")), "unsupported");
   EXPECT_EQ(kind_of(converse(R"({"request": "verify", "case": 1})")), "failed");
+}
+
+TEST(answer_line, a_file_is_a_mistake_of_the_users_unless_the_machine_refuses_it) {
+  using why = bench::file_error::cause;
+  const std::string count = R"({"request": "count", "op": "a", "dtype": "f32"})";
+  EXPECT_EQ(kind_of(converse<handler_of_files<why::input>>(count)), "usage");
+  EXPECT_EQ(kind_of(converse<handler_of_files<why::io>>(count)), "failed");
 }
 
 TEST(answer_line, hands_on_answers) {

@@ -165,7 +165,7 @@ exit_code train(train_options& options, const training_inputs& inputs, bench_fil
   if (options.bench.list_only) {
     results_writer none(files.results, {}, json::array());
     std::string text;
-    for (const training_place& it : training_run(fleet, inputs, none, shown, options.plan, {}).places()) {
+    for (const training_place& it : training_run(fleet, inputs, none, shown, options.plan, {}, {}).places()) {
       text += fmt::format("{} {}, batch {}{}\n", sanitize(fleet.devices()[it.device].id), it.dtype, it.batch,
                           it.implementation ? ", " + sanitize(*it.implementation) : std::string());
     }
@@ -174,16 +174,18 @@ exit_code train(train_options& options, const training_inputs& inputs, bench_fil
   }
   results_writer writer = begin_results(options.bench, files, fleet, notes, plan_record(options, inputs), machine);
   if (options.bench.anonymous) writer.set_anonymous();
-  writer.on_note([&](const std::string& note) {
+  const auto warn = [&](const std::string& note) {
     shown.clear();
     print_notes(std::vector{note});
-  });
+  };
+  writer.on_note(warn);
   training_outcome outcome;
   try {
-    training_run run(fleet, inputs, writer, shown, options.plan, [&](const std::string& line) {
+    const auto tell = [&](const std::string& line) {
       shown.clear();
       print_report(line, output_taken);
-    });
+    };
+    training_run run(fleet, inputs, writer, shown, options.plan, tell, warn);
     outcome = run.run();
     machine.look_at_end(fleet);
   } catch (const interrupted&) {
@@ -198,7 +200,10 @@ exit_code train(train_options& options, const training_inputs& inputs, bench_fil
   text += finished.lines() + fmt::format("took {}\n", format_duration(seconds_since(started)));
   print_report(text, output_taken);
   if (outcome.wrong > 0) return finished.tell(exit_code::no);
-  if (outcome.failed > 0 || outcome.lacking_memory > 0 || outcome.trained == 0) {
+  for (const std::string& it : outcome.unsaved) {
+    print_error(fmt::format("prumo: {} could not be written at last, and is as it was before\n", sanitize(it)));
+  }
+  if (outcome.failed > 0 || outcome.lacking_memory > 0 || outcome.trained == 0 || !outcome.unsaved.empty()) {
     return finished.tell(exit_code::machine_cannot);
   }
   if (outcome.unreached > 0) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// `prumo train` and its files where something is in the way: files of others, full disks, what killed runs have left.
+#include "results/results_file.hpp"
+#include "run_program.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+
+namespace prumo::bench::test {
+namespace {
+
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// `prumo train` on a few digits with the scripted worker, three steps a turn.
+std::vector<std::string> words_of(const std::vector<std::string>& words, const std::string& options = {}) {
+  return joined(joined({"train", "--digits", "600"}, words), fake_worker_words("--nets --most-steps 3 " + options));
+}
+
+program_result train(const std::vector<std::string>& words, const std::string& options = {}) {
+  return run_prumo(words_of(words, options));
+}
+
+std::size_t epochs_in(const std::string& results) {
+  return load_results(results).at("results").at(0).at("epochs").size();
+}
+
+class train_files_test : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string in(const std::string& name) const { return folder_.file(name); }
+
+  temporary_folder folder_;
+};
+
+TEST_F(train_files_test, what_cannot_be_written_does_not_end_the_training) {
+  const program_result late = train({"--checkpoint", in("c"), "-o", in("r.json")}, "--fault save#2=error:failed");
+  EXPECT_EQ(late.code, 0) << late.err;
+  EXPECT_THAT(late.err, AllOf(HasSubstr("The training goes on, and writing is tried again"),
+                              HasSubstr("c is written again"), Not(HasSubstr("at last"))));
+  EXPECT_EQ(epochs_in(in("r.json")), 5U);
+  EXPECT_EQ(json::parse(read_file(in("c"))).at("steps"), 50);
+  const program_result never = train({"--checkpoint", in("d"), "-o", in("s.json")}, "--fault save=error:failed");
+  EXPECT_EQ(never.code, 3);
+  EXPECT_THAT(never.err, AllOf(HasSubstr("d could not be written at last, and is as it was before"),
+                               Not(HasSubstr("is written again"))));
+  EXPECT_EQ(epochs_in(in("s.json")), 5U);
+  const program_result weights = train({"--weights", in("w"), "-o", in("t.json")}, "--fault save=error:failed");
+  EXPECT_EQ(weights.code, 3);
+  EXPECT_THAT(weights.err, HasSubstr("w could not be written at last, and is as it was before"));
+  EXPECT_EQ(epochs_in(in("t.json")), 5U);
+}
+
+}  // namespace
+}  // namespace prumo::bench::test
