@@ -74,20 +74,26 @@ void refuse_what_is_not_finite(const std::string& path, const std::vector<tensor
   }
 }
 
-/// The first difference of two lists of texts in words; empty if there is none.
-std::string difference(const checkpoint::texts& there, const checkpoint::texts& here) {
+bool is_digest(std::string_view name) { return name.ends_with("sha256"); }
+
+/// The differences of two lists of texts in words; empty if there are none. A digest follows from something that the
+/// user named, so it is told only where nothing else differs.
+std::string differences(const checkpoint::texts& there, const checkpoint::texts& here) {
   const auto shown = [](const checkpoint::texts& texts, const std::string& name) {
     const auto found = texts.find(name);
     return found == texts.end() ? std::string("not told") : found->second.substr(0, 100);
   };
   checkpoint::texts all = there;
   all.insert(here.begin(), here.end());
+  std::string chosen, digests;
   for (const auto& [name, ignored] : all) {
     const std::string before = shown(there, name), now = shown(here, name);
-    if (before != now)
-      return std::string(name).append(" is ").append(before).append(" in the file and ").append(now).append(" here");
+    if (before == now) continue;
+    std::string& told = is_digest(name) ? digests : chosen;
+    if (!told.empty()) told += ", ";
+    told.append(name).append(" is ").append(before).append(" in the file and ").append(now).append(" here");
   }
-  return {};
+  return chosen.empty() ? digests : chosen;
 }
 
 checkpoint::texts texts_of(const tensor_file& file, std::string_view prefix) {
@@ -149,12 +155,12 @@ checkpoint read_checkpoint(const std::string& path, const checkpoint& expected, 
   }
   checkpoint found{texts_of(file, identity_prefix), texts_of(file, condition_prefix), text(note_name),
                    std::move(file.tensors)};
-  if (const std::string other = difference(found.identity, expected.identity); !other.empty()) {
+  if (const std::string other = differences(found.identity, expected.identity); !other.empty()) {
     bench::refuse_file(path, "belongs to another training: " + other +
                                  "; repeat the command that made it, or name "
                                  "another file");
   }
-  const std::string other = difference(found.conditions, expected.conditions);
+  const std::string other = differences(found.conditions, expected.conditions);
   if (!other.empty() && !allow_mixed) {
     bench::refuse_file(path, "was written under other conditions: " + other +
                                  "; so the same bits could not follow. "
@@ -164,6 +170,8 @@ checkpoint read_checkpoint(const std::string& path, const checkpoint& expected, 
   refuse_what_is_not_finite(path, found.arrays, "a training cannot go on from it");
   return found;
 }
+
+bool is_checkpoint(const tensor_file& file) { return file.metadata.contains(std::string(format_name)); }
 
 std::string digest_of(const std::vector<tensor>& arrays) {
   sha256 sum;

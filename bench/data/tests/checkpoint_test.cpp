@@ -74,6 +74,23 @@ TEST(checkpoint, of_another_training_is_refused) {
   EXPECT_THAT(refusal_of(path, other), HasSubstr("seed is not told in the file and 2 here"));
 }
 
+/// A digest says nothing to a reader who sees what it follows from.
+TEST(checkpoint, of_another_training_is_refused_with_all_that_differs) {
+  const scratch_folder folder;
+  const std::string path = folder / "c";
+  checkpoint made = a_checkpoint();
+  made.identity["initial_weights_sha256"] = "aa";
+  write_checkpoint(path, made);
+  checkpoint other = made;
+  other.identity["initial_weights_sha256"] = "bb";
+  EXPECT_THAT(refusal_of(path, other), HasSubstr("initial_weights_sha256 is aa in the file and bb here"));
+  other.identity["net"] = "mnist-2f";
+  other.identity["learning_rate"] = "1";
+  EXPECT_THAT(refusal_of(path, other),
+              HasSubstr("another training: learning_rate is 0.1 in the file and 1 here, net is lenet5 in the file and "
+                        "mnist-2f here; repeat"));
+}
+
 TEST(checkpoint, of_other_conditions_is_refused_unless_that_is_allowed) {
   const scratch_folder folder;
   const std::string path = folder / "c";
@@ -118,9 +135,11 @@ TEST(checkpoint, other_files_are_refused) {
   const std::string path = folder / "c";
   EXPECT_THAT(refusal_of(path, a_checkpoint()), HasSubstr("there is no such file"));
   write_tensors(path, {{{"net", "lenet5"}}, {tensor_of("conv1.weight", {1}, std::vector<float>{1})}});
+  EXPECT_FALSE(is_checkpoint(read_tensors(path)));
   EXPECT_THAT(refusal_of(path, a_checkpoint()), HasSubstr("is no checkpoint of a training"));
   write_checkpoint(path, a_checkpoint());
   tamper(path, [](tensor_file& it) { it.metadata["prumo.checkpoint"] = "2"; });
+  EXPECT_TRUE(is_checkpoint(read_tensors(path)));
   EXPECT_THAT(refusal_of(path, a_checkpoint()),
               HasSubstr("is a checkpoint of version 2, and this prumo reads version 1"));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "training/trained_weights.hpp"
 
+#include <prumo/data/checkpoint.hpp>
 #include <prumo/files/file_error.hpp>
 
 #include <fmt/format.h>
@@ -10,6 +11,27 @@
 #include <stdexcept>
 
 namespace prumo::bench {
+namespace {
+
+/// The arrays of a file; none if it holds no arrays.
+data::tensor_file tensors_if_any(const std::string& path) {
+  try {
+    return data::read_tensors(path);
+  } catch (const file_error& error) {
+    if (error.why() == file_error::cause::io) throw;
+    return {};
+  }
+}
+
+}  // namespace
+
+void check_written_by_training(const std::string& path, bool is_checkpoint) {
+  const data::tensor_file there = tensors_if_any(path);
+  const bool is_own = is_checkpoint ? data::is_checkpoint(there) : there.metadata.contains("initial_weights_sha256");
+  if (is_own) return;
+  refuse_file(path, fmt::format("holds no {}, so it is not overwritten; move it away or name another file",
+                                is_checkpoint ? "checkpoint of a training" : "weights that `prumo train` wrote"));
+}
 
 bool round_weights(data::tensor_file& file, const std::string& dtype, const std::string& path) {
   if (dtype.empty()) return false;

@@ -26,4 +26,9 @@ bool round_weights(data::tensor_file& file, const std::string& dtype, const std:
                                                                   const training_recipe& recipe,
                                                                   const training_place& place, std::size_t epochs);
 
+/// Refuses to replace a file that no training wrote: it may be someone's only copy.
+/// \param is_checkpoint whether a checkpoint takes its place, or else final weights
+/// \throws file_error
+void check_written_by_training(const std::string& path, bool is_checkpoint);
+
 }  // namespace prumo::bench

@@ -43,6 +43,9 @@ void write_checkpoint(const std::string& path, const checkpoint& content);
 ///         holds a number that is not finite
 [[nodiscard]] checkpoint read_checkpoint(const std::string& path, const checkpoint& expected, bool allow_mixed = false);
 
+/// Whether a file is a checkpoint, of any training and version.
+[[nodiscard]] bool is_checkpoint(const tensor_file& file);
+
 /// The digest of the bytes of some arrays, one after the other in this order.
 [[nodiscard]] std::string digest_of(const std::vector<tensor>& arrays);
 

@@ -10,6 +10,7 @@
 #include "terminal/shell_words.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
+#include "training/trained_weights.hpp"
 #include "training/training_report.hpp"
 #include "training/training_run.hpp"
 #include "workers/worker_discovery.hpp"
@@ -67,7 +68,8 @@ void complete(train_options& options) {
 }
 
 /// A file that is written now and then cannot stay open. So it is tried at the start whether it could be written.
-void check_writable(const char* option, const std::string& path, bool may_exist) {
+/// \param replaces whether what the file holds is replaced, and not gone on from
+void check_writable(const char* option, const std::string& path, bool may_exist, bool replaces) {
   if (path.empty()) return;
   if (is_standard_output(path)) {
     throw program_error(exit_code::wrong_usage, fmt::format("{} needs a file, and - is standard output", option));
@@ -76,11 +78,13 @@ void check_writable(const char* option, const std::string& path, bool may_exist)
   if (!file.is_regular()) {
     throw program_error(exit_code::wrong_usage, fmt::format("{}: {} is no file in a folder", option, path));
   }
-  if (file.had_content() && !may_exist) {
-    refuse_file(path, option == std::string_view("--checkpoint")
-                          ? "is there already; --resume goes on from it, --force begins anew and replaces it"
-                          : "is there already; --force replaces it, or name another file");
+  if (!file.had_content()) return;
+  const bool is_checkpoint = option == std::string_view("--checkpoint");
+  if (!may_exist) {
+    refuse_file(path, is_checkpoint ? "is there already; --resume goes on from it, --force begins anew and replaces it"
+                                    : "is there already; --force replaces it, or name another file");
   }
+  if (replaces) check_written_by_training(path, is_checkpoint);
 }
 
 bench_files open_all_files(train_options& options) {
@@ -96,8 +100,9 @@ bench_files open_all_files(train_options& options) {
                                          {"--weights", options.plan.weights}},
                  options.choice.weights.empty() ? std::vector<std::string>{} : std::vector{options.choice.weights});
   if (!options.bench.list_only) {
-    check_writable("--checkpoint", options.plan.checkpoint, options.plan.resume || options.bench.force);
-    check_writable("--weights", options.plan.weights, options.plan.resume || options.bench.force);
+    const bool resume = options.plan.resume, may_exist = resume || options.bench.force;
+    check_writable("--checkpoint", options.plan.checkpoint, may_exist, !resume);
+    check_writable("--weights", options.plan.weights, may_exist, true);
   }
   return open_files(options.bench);
 }

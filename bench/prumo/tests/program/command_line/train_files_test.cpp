@@ -2,10 +2,13 @@
 // `prumo train` and its files where something is in the way: files of others, full disks, what killed runs have left.
 #include "results/results_file.hpp"
 #include "run_program.hpp"
+#include <prumo/data/checkpoint.hpp>
+#include <prumo/data/safetensors.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 
 namespace prumo::bench::test {
 namespace {
@@ -34,6 +37,31 @@ class train_files_test : public ::testing::Test {
 
   temporary_folder folder_;
 };
+
+/// The file may be someone's only copy of images, or weights that took a week.
+TEST_F(train_files_test, only_what_a_training_wrote_is_replaced) {
+  const std::string images = "no training wrote this";
+  for (const char* option : {"--checkpoint", "--weights"}) {
+    std::ofstream(in("images")) << images;
+    expect_refusal(train({option, in("images"), "--force"}), 2,
+                   "so it is not overwritten; move it away or name another");
+    EXPECT_EQ(read_file(in("images")), images) << option;
+  }
+  expect_refusal(train({"--checkpoint", in("c"), "--weights", in("images"), "--resume"}), 2,
+                 "holds no weights that `prumo train` wrote");
+  EXPECT_EQ(read_file(in("images")), images);
+  data::write_tensors(in("foreign"), {{{"net", "lenet5"}}, {data::tensor_of("w", {1}, std::vector<float>{1})}});
+  expect_refusal(train({"--weights", in("foreign"), "--force"}), 2, "holds no weights that `prumo train` wrote");
+  expect_refusal(train({"--checkpoint", in("foreign"), "--force"}), 2, "holds no checkpoint of a training");
+
+  data::write_checkpoint(in("c"), {});
+  const std::string earlier = read_file(in("c"));
+  ASSERT_EQ(train({"--epochs", "1", "--checkpoint", in("c"), "--weights", in("w"), "--force"}).code, 0);
+  EXPECT_NE(read_file(in("c")), earlier);
+  const std::string weights = read_file(in("w"));
+  ASSERT_EQ(train({"--epochs", "2", "--weights", in("w"), "--force"}).code, 0);
+  EXPECT_NE(read_file(in("w")), weights);
+}
 
 TEST_F(train_files_test, what_cannot_be_written_does_not_end_the_training) {
   const program_result late = train({"--checkpoint", in("c"), "-o", in("r.json")}, "--fault save#2=error:failed");
