@@ -12,17 +12,65 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <system_error>
+#include <unistd.h>
 
 namespace prumo::bench {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+constexpr std::string_view temporary_prefix = "prumo-net-";
+
+/// The folder, locked until it is closed; none if another program has the lock. The system gives up the lock of a
+/// program that dies.
+file_descriptor locked_folder(const std::string& path) {
+  file_descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (folder && ::flock(folder.get(), LOCK_EX | LOCK_NB) != 0) folder.close();
+  return folder;
+}
+
+/// Another user's folder could lead elsewhere while it is removed.
+bool is_own(const file_descriptor& folder) {
+  struct stat status{};
+  return ::fstat(folder.get(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
+/// Removes the folders of runs that were killed. One that was made a moment ago may not be locked yet.
+void remove_left_folders(const fs::path& place) {
+  constexpr std::chrono::minutes moment(1);
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(place, error), end; !error && it != end; it.increment(error)) {
+    if (!it->path().filename().string().starts_with(temporary_prefix)) continue;
+    const fs::file_time_type changed = it->last_write_time(ignored);
+    if (ignored || fs::file_time_type::clock::now() - changed < moment) continue;
+    const file_descriptor left = locked_folder(it->path().string());
+    if (left && is_own(left)) fs::remove_all(it->path(), ignored);
+  }
+}
+
+}  // namespace
+
 temporary_folder::temporary_folder() {
-  std::string name = (fs::temp_directory_path() / "prumo-infer-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw_system_error(name, "the folder cannot be made", errno);
+  const char* const named = std::getenv("TMPDIR");
+  const fs::path place = named == nullptr || *named == '\0' ? "/tmp" : named;
+  remove_left_folders(place);
+  std::string name = absolute_path((place / temporary_prefix).string() + "XXXXXX");
+  if (::mkdtemp(name.data()) == nullptr) {
+    throw file_error(file_error::cause::io,
+                     fmt::format("{}: temporary files cannot be written there: {}; name another folder in the "
+                                 "environment variable TMPDIR",
+                                 place.string(), std::strerror(errno)));
+  }
   path_ = name;
+  lock_ = locked_folder(name);
 }
 
 temporary_folder::~temporary_folder() {

@@ -8,6 +8,7 @@
 #include "terminal/progress.hpp"
 #include <prumo/data/data_folder.hpp>
 #include <prumo/data/net_file.hpp>
+#include <prumo/files/file_descriptor.hpp>
 #include <prumo/protocol/net_messages.hpp>
 
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace prumo::bench {
 
-/// A folder for files that only live as long as this object.
+/// A folder for files that only live as long as this object. It lies where TMPDIR says, or else in /tmp. A run that is
+/// killed leaves its folder behind, and the next run removes it.
 class temporary_folder {
  public:
   /// \throws file_error where the system refuses
@@ -30,6 +32,7 @@ class temporary_folder {
 
  private:
   std::filesystem::path path_;
+  file_descriptor lock_;
 };
 
 /// Digits from number `first` on, of the size that the net takes.

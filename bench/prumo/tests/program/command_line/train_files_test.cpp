@@ -4,11 +4,17 @@
 #include "run_program.hpp"
 #include <prumo/data/checkpoint.hpp>
 #include <prumo/data/safetensors.hpp>
+#include <prumo/files/file_descriptor.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
 #include <fstream>
+#include <set>
+#include <sys/file.h>
 
 namespace prumo::bench::test {
 namespace {
@@ -79,6 +85,33 @@ TEST_F(train_files_test, what_cannot_be_written_does_not_end_the_training) {
   EXPECT_EQ(weights.code, 3);
   EXPECT_THAT(weights.err, HasSubstr("w could not be written at last, and is as it was before"));
   EXPECT_EQ(epochs_in(in("t.json")), 5U);
+}
+
+TEST_F(train_files_test, names_the_place_of_temporary_files_that_it_cannot_have) {
+  const program_result result = run_shell("TMPDIR='" + in("absent") + "' " + prumo_command(words_of({}, {})));
+  expect_refusal(result, 3,
+                 "absent: temporary files cannot be written there: No such file or directory; name another "
+                 "folder in the environment variable TMPDIR");
+  const program_result usual = run_shell("TMPDIR= " + prumo_command(words_of({"--epochs", "1"}, {})));
+  EXPECT_EQ(usual.code, 0) << usual.err;
+}
+
+TEST_F(train_files_test, removes_what_killed_runs_have_left) {
+  namespace fs = std::filesystem;
+  const std::string place = in("temporary");
+  for (const char* name : {"prumo-net-left", "prumo-net-held", "prumo-net-new", "prumo-other"}) {
+    fs::create_directories(place + "/" + name);
+    std::ofstream(place + "/" + name + "/train-images-idx3-ubyte") << "images";
+    if (name == std::string("prumo-net-new")) continue;
+    fs::last_write_time(place + "/" + name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  const file_descriptor held(::open((place + "/prumo-net-held").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
+  const program_result result = run_shell("TMPDIR='" + place + "' " + prumo_command(words_of({"--epochs", "1"}, {})));
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::set<std::string> names;
+  for (const auto& it : fs::directory_iterator(place)) names.insert(it.path().filename().string());
+  EXPECT_EQ(names, (std::set<std::string>{"prumo-net-held", "prumo-net-new", "prumo-other"}));
 }
 
 }  // namespace
