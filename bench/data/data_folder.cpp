@@ -2,51 +2,77 @@
 #include <prumo/data/data_folder.hpp>
 #include <prumo/files/file_error.hpp>
 
-#include <algorithm>
+#include <charconv>
+#include <compare>
+#include <cstdint>
 #include <filesystem>
-#include <initializer_list>
+#include <string_view>
 
 namespace prumo::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The names that one file may have, the preferred one first.
-std::vector<std::string> names_of(const std::string& set, const std::string& content, const std::string& extents) {
-  std::vector<std::string> names;
-  for (const char* size : {"", "-28", "-48", "-72", "-86"}) {
-    for (const char* zip : {"", ".gz"}) {
-      for (const char* mark : {"-", "."}) {
-        std::string name = set;
-        name.append(size).append("-").append(content).append(mark).append(extents).append("-ubyte").append(zip);
-        names.push_back(std::move(name));
-      }
-    }
-  }
-  return names;
+/// What names of one file differ in. Of several files, the one with the least name is taken.
+struct usual_name {
+  std::uint32_t size = 0;  ///< after the first word, as in `t10k-48-images-idx3-ubyte`; 0 if there is none
+  bool is_gzip = false;
+  bool has_point = false;     ///< before `idx`
+  bool has_channels = false;  ///< `idx4` instead of `idx3`
+  auto operator<=>(const usual_name&) const = default;
+};
+
+/// Takes `what` off the front of the text, if it is there.
+bool takes(std::string_view& text, std::string_view what) {
+  if (!text.starts_with(what)) return false;
+  text.remove_prefix(what.size());
+  return true;
 }
 
-std::string first_of(const std::string& folder, const std::vector<std::string>& names) {
-  std::error_code error;
-  for (const std::string& name : names) {
-    const fs::path path = fs::path(folder) / name;
-    if (fs::exists(path, error) && !fs::is_directory(path, error)) return path.string();
+/// Takes a name apart; absent if it is none of this file of the set.
+std::optional<usual_name> read_name(std::string_view name, std::string_view set, idx_content content) {
+  usual_name read;
+  if (!takes(name, set) || !takes(name, "-")) return std::nullopt;
+  const auto [rest, error] = std::from_chars(name.data(), name.data() + name.size(), read.size);
+  if (error == std::errc()) {
+    name.remove_prefix(static_cast<std::size_t>(rest - name.data()));
+    if (!takes(name, "-")) return std::nullopt;
   }
-  return {};
+  const bool is_images = content == idx_content::images;
+  if (!takes(name, is_images ? "images" : "labels")) return std::nullopt;
+  read.has_point = takes(name, ".");
+  if (!read.has_point && !takes(name, "-")) return std::nullopt;
+  read.has_channels = is_images && takes(name, "idx4");
+  if (!read.has_channels && !takes(name, is_images ? "idx3" : "idx1")) return std::nullopt;
+  if (!takes(name, "-ubyte")) return std::nullopt;
+  read.is_gzip = takes(name, ".gz");
+  return name.empty() ? std::optional(read) : std::nullopt;
 }
 
-std::optional<data_files> find_set(const std::string& folder, const std::string& set, data_folder& found) {
-  const auto images = names_of(set, "images", "idx3");
-  const auto labels = names_of(set, "labels", "idx1");
-  for (const auto& names : {images, labels}) {
-    found.looked_for.insert(found.looked_for.end(), names.begin(), names.end());
+/// The path of a file of the set; empty if the folder has none.
+std::string find_file(const std::string& folder, std::string_view set, idx_content content) {
+  std::optional<usual_name> best;
+  std::string path;
+  std::error_code error, ignored;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const auto name = read_name(it->path().filename().string(), set, content);
+    if (!name || (best && *best < *name) || it->is_directory(ignored)) continue;
+    best = name;
+    path = it->path().string();
   }
-  data_files files{first_of(folder, images), first_of(folder, labels)};
+  if (error) bench::throw_system_error(folder, "its files cannot be listed", error.value());
+  return path;
+}
+
+std::optional<data_files> find_set(const std::string& folder, const std::string& set) {
+  data_files files{find_file(folder, set, idx_content::images), find_file(folder, set, idx_content::labels)};
   if (files.images.empty() && files.labels.empty()) return std::nullopt;
   if (files.images.empty() || files.labels.empty()) {
     const bool lacks_images = files.images.empty();
+    const data_files usual = usual_names(folder, set, false);
     bench::refuse_file(folder, "holds " + fs::path(lacks_images ? files.labels : files.images).filename().string() +
-                                   " without " + (lacks_images ? images : labels).front() +
+                                   " without " +
+                                   fs::path(lacks_images ? usual.images : usual.labels).filename().string() +
                                    " (or that name with .gz or a point before idx); put both files there");
   }
   return files;
@@ -66,14 +92,12 @@ data_folder find_data(const std::string& folder) {
   if (!fs::is_directory(folder, error)) {
     bench::refuse_file(folder, "is no folder; name the folder that holds t10k-images-idx3-ubyte");
   }
-  data_folder found;
-  found.train = find_set(folder, "train", found);
-  found.test = find_set(folder, "t10k", found);
+  data_folder found{find_set(folder, "train"), find_set(folder, "t10k")};
   if (!found.train && !found.test) {
     bench::refuse_file(folder,
                        "holds no images under the usual names: train-images-idx3-ubyte, train-labels-idx1-ubyte, "
-                       "t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte (also with .gz, or a point before idx); name "
-                       "another folder, or write files by `prumo data generate`");
+                       "t10k-images-idx3-ubyte, t10k-labels-idx1-ubyte (also idx4 for images of several channels, with "
+                       ".gz, or a point before idx); name another folder, or write files by `prumo data generate`");
   }
   return found;
 }

@@ -127,6 +127,9 @@ TEST(data_folder, the_usual_names_are_found) {
   for (const auto& [images, labels] : {std::pair{"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
                                        std::pair{"t10k-images.idx3-ubyte", "t10k-labels.idx1-ubyte"},
                                        std::pair{"t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"},
+                                       std::pair{"t10k-images-idx4-ubyte", "t10k-labels-idx1-ubyte.gz"},
+                                       std::pair{"t10k-images.idx4-ubyte.gz", "t10k-labels.idx1-ubyte"},
+                                       std::pair{"t10k-301-images-idx3-ubyte", "t10k-301-labels-idx1-ubyte"},
                                        std::pair{"t10k-48-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte"}}) {
     const scratch_folder folder;
     (void)folder.put(images, "");
@@ -136,8 +139,31 @@ TEST(data_folder, the_usual_names_are_found) {
     EXPECT_FALSE(found.train);
     EXPECT_EQ(found.test->images, folder / images);
     EXPECT_EQ(found.test->labels, folder / labels);
-    EXPECT_THAT(found.looked_for, ::testing::Contains("train-images.idx3-ubyte.gz"));
   }
+}
+
+TEST(data_folder, of_several_files_one_is_taken) {
+  const scratch_folder folder;
+  (void)folder.put("t10k-labels-idx1-ubyte", "");
+  // Each is preferred to those before it.
+  for (const char* images : {"t10k-100-images-idx3-ubyte", "t10k-48-images-idx4-ubyte.gz", "t10k-48-images.idx3-ubyte",
+                             "t10k-48-images-idx4-ubyte", "t10k-48-images-idx3-ubyte", "t10k-images.idx3-ubyte.gz",
+                             "t10k-images-idx3-ubyte.gz", "t10k-images-idx3-ubyte"}) {
+    (void)folder.put(images, "");
+    EXPECT_EQ(find_data(folder.path()).test.value().images, folder / images);
+  }
+}
+
+TEST(data_folder, other_names_are_not_taken) {
+  const scratch_folder folder;
+  for (const char* name : {"t10k-images-idx1-ubyte", "t10k-labels-idx3-ubyte", "t10k-images-idx3-ubyte.zip",
+                           "t10k-images-idx3", "t10kimages-idx3-ubyte", "t10k-48x-images-idx3-ubyte",
+                           "t10k--1-images-idx3-ubyte", "t10k-99999999999999999999-images-idx3-ubyte",
+                           "my-t10k-images-idx3-ubyte", "t10k-images_idx3-ubyte", "test-labels-idx1-ubyte"}) {
+    (void)folder.put(name, "");
+  }
+  std::filesystem::create_directory(folder / "t10k-images-idx3-ubyte");
+  EXPECT_THAT(message_of([&] { (void)find_data(folder.path()); }), HasSubstr("holds no images under the usual names"));
 }
 
 TEST(data_folder, tells_what_it_looked_for) {

@@ -5,7 +5,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace prumo::data {
 
@@ -19,16 +18,13 @@ struct data_files {
 struct data_folder {
   std::optional<data_files> train;  ///< 60,000 images in MNIST
   std::optional<data_files> test;   ///< 10,000 images in MNIST, called t10k
-
-  /// The names that were looked for, those of the same file beside each other.
-  std::vector<std::string> looked_for;
 };
 
 /// Finds the sets in a folder. Names are those of MNIST, `train-images-idx3-ubyte` and `t10k-labels-idx1-ubyte`, also
-/// with a point before `idx`, with `.gz`, and with a size after the first word as in `t10k-48-images-idx3-ubyte`. If
-/// there are several, the file without a size and without `.gz` is taken. A set is found if it has both files.
-/// \throws bench::file_error if this is no folder, if it has neither set, or only one file of a set; the message tells
-///         which names were looked for
+/// with `idx4` for images of several channels, with a point before `idx`, with `.gz`, and with a size after the first
+/// word as in `t10k-48-images-idx3-ubyte`. If there are several, the file without a size and without `.gz` is taken, or
+/// else that with the smallest size. A set is found if it has both files.
+/// \throws bench::file_error if this is no folder or cannot be listed, if it has neither set, or only one file of a set
 [[nodiscard]] data_folder find_data(const std::string& folder);
 
 /// The usual names of one set, for files that are written: `train` or `t10k`.
