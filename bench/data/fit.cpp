@@ -20,7 +20,7 @@ void check_fit(const labelled_images& set, const data_files& names, const net& w
   const nets::image_shape& input = which.description.input;
   const nets::layer& last = which.description.layers.back();
   if (!std::holds_alternative<nets::dense>(last) && !std::holds_alternative<nets::softmax>(last)) {
-    bench::refuse_file(which.description.name, "the net ends without a dense layer, so it tells no class; add one");
+    bench::refuse_file(which.source, "/layers: the net ends without a dense layer, so it tells no class; add one");
   }
   if (images.count == 0) bench::refuse_file(names.images, "holds no images; name a file with one or more");
   const std::string has = size_text(images.channels, images.height, images.width);

@@ -211,7 +211,7 @@ net parse_net(std::string_view text, std::string_view name) {
   description read = read_description(document, name);
   try {
     net_facts facts = facts_of(read);
-    return {std::move(read), std::move(facts)};
+    return {std::move(read), std::move(facts), std::string(name)};
   } catch (const description_error& error) {
     std::string place = error.layer() ? "/layers/" + std::to_string(*error.layer()) : "";
     if (!error.field().empty()) place += "/" + error.field();
@@ -223,7 +223,7 @@ net read_net(const std::string& name_or_path) {
   if (std::ranges::find(known_nets(), name_or_path) != known_nets().end()) {
     description known = named_net(name_or_path);
     net_facts facts = facts_of(known);
-    return {std::move(known), std::move(facts)};
+    return {std::move(known), std::move(facts), name_or_path};
   }
   if (std::error_code ignored; name_or_path != "-" && !std::filesystem::exists(name_or_path, ignored) && !ignored) {
     std::string names;

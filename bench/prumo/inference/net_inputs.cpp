@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -22,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 data::data_files named_files(const net_choice& choice) {
-  if (fs::is_directory(choice.data)) {
+  std::error_code ignored;
+  if (fs::is_directory(choice.data, ignored)) {
     if (!choice.labels.empty()) {
       throw program_error(exit_code::wrong_usage,
                           "--labels names the labels of a file of images, and --data names a folder, which holds its "
@@ -32,8 +34,12 @@ data::data_files named_files(const net_choice& choice) {
     return found.test ? *found.test : *found.train;
   }
   if (!choice.labels.empty()) return {choice.data, choice.labels};
+  if (!fs::exists(choice.data, ignored)) refuse_file(choice.data, "there is no such file or folder");
   const std::string labels = labels_beside(choice.data);
-  if (labels == choice.data || !fs::exists(labels)) {
+  if (labels == choice.data || !fs::exists(labels, ignored)) {
+    if (data::content_of(choice.data) == data::idx_content::labels) {
+      refuse_file(choice.data, "these are labels; name the images with --data, and these with --labels");
+    }
     refuse_file(choice.data, fmt::format("no labels lie beside it ({}); name them with --labels FILE",
                                          labels == choice.data ? "its name holds no 'images'" : labels));
   }

@@ -12,6 +12,7 @@ namespace prumo::data {
 struct net {
   nets::description description;
   nets::net_facts facts;
+  std::string source;  ///< stands for it in messages: its file, or its name where prumo knows it
 };
 
 /// Reads a net by its name or from a JSON file; docs/net.schema.json describes the format.

@@ -14,8 +14,9 @@ std::string net_description() {
   return fmt::format("a net by name ({}; default lenet5), or its JSON file", fmt::join(nets::known_nets(), ", "));
 }
 
-std::int64_t read_digits(const std::string& text) {
+std::int64_t read_digits(const std::string& text, const std::string& data) {
   constexpr std::uint64_t most = 10'000'000;
+  if (!data.empty()) refuse_usage("--digits draws images, and --data names some; leave out one of them");
   return static_cast<std::int64_t>(read_whole_number("--digits", text, 1, most));
 }
 

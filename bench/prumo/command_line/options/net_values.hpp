@@ -13,8 +13,8 @@ namespace prumo::bench {
 /// What the help says of `--net`.
 [[nodiscard]] std::string net_description();
 
-/// The value of `--digits`: how many are drawn.
-[[nodiscard]] std::int64_t read_digits(const std::string& text);
+/// The value of `--digits`: how many are drawn. They are drawn only where `--data` names no images.
+[[nodiscard]] std::int64_t read_digits(const std::string& text, const std::string& data);
 
 /// The values of `--batch` without repeats, or those of `usual` if there are none.
 [[nodiscard]] std::vector<std::int64_t> read_batches(const std::vector<std::string>& words, const std::string& usual);

@@ -80,10 +80,11 @@ std::uint64_t read_whole_number(const char* option, std::string_view text, std::
   return value;
 }
 
-double read_amount(const char* option, const std::string& text) {
+double read_amount(const char* option, const std::string& text, const char* example) {
   const auto value = finite_number(text);
   if (!value || *value < 0) {
-    refuse_usage(fmt::format("{}: '{}' is not a number of zero or more; for example {} 1e9", option, text, option));
+    refuse_usage(
+        fmt::format("{}: '{}' is not a number of zero or more; for example {} {}", option, text, option, example));
   }
   return *value;
 }

@@ -39,7 +39,7 @@ CLI::Option* add_anonymous(CLI::App& app, bool& target);
                                               std::uint64_t highest);
 
 /// A number of zero or more, such as 1000000 or 1e9.
-[[nodiscard]] double read_amount(const char* option, const std::string& text);
+[[nodiscard]] double read_amount(const char* option, const std::string& text, const char* example);
 
 /// `NAME=NUMBER,...`; whole numbers from zero up where `extents` is set.
 [[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,

@@ -185,7 +185,7 @@ measure_options bench_call::read_measure() const {
   }
   measuring_.read_into(measure);
   if (!count_limit_.empty()) {
-    measure.count_limit = read_amount("--count-limit", count_limit_);
+    measure.count_limit = read_amount("--count-limit", count_limit_, "1e9");
   }
   if (!power_states_.empty()) {
     check_choice("--power-states", power_states_, {"none", "largest", "all"});

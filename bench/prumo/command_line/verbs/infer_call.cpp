@@ -104,9 +104,7 @@ class infer_call : public verb_call {
     net_choice choice = choice_;
     choice.seed = seed;
     if (quick_) choice.digits = quick_digits;
-    if (!digits_.empty()) {
-      choice.digits = read_digits(digits_);
-    }
+    if (!digits_.empty()) choice.digits = read_digits(digits_, choice.data);
     if (!choice.labels.empty() && choice.data.empty()) {
       throw program_error(exit_code::wrong_usage, "--labels names labels without images; name these with --data FILE");
     }

@@ -77,13 +77,7 @@ class train_call : public verb_call {
     results_.read_into(options.bench);
     options.bench.command = std::move(command);
     options.choice = choice_;
-    if (!digits_.empty()) {
-      options.choice.digits = read_digits(digits_);
-      if (!choice_.data.empty()) {
-        throw program_error(exit_code::wrong_usage,
-                            "--digits draws images, and --data names some; leave out one of them");
-      }
-    }
+    if (!digits_.empty()) options.choice.digits = read_digits(digits_, choice_.data);
     read_recipe(options);
     read_plan(options.plan);
     options.plan.allow_mixed = options.bench.allow_mixed;
@@ -111,14 +105,14 @@ class train_call : public verb_call {
       options.optimizer_chosen = true;
     }
     if (!rate_.empty()) {
-      recipe.learning_rate = read_amount("--learning-rate", rate_);
+      recipe.learning_rate = read_amount("--learning-rate", rate_, "0.05");
       if (!(recipe.learning_rate > 0)) {
         throw program_error(exit_code::wrong_usage, "--learning-rate: a rate above 0 is needed, such as 0.05");
       }
       options.rate_chosen = true;
     }
     if (!momentum_.empty()) {
-      recipe.momentum = read_amount("--momentum", momentum_);
+      recipe.momentum = read_amount("--momentum", momentum_, "0.9");
       if (recipe.momentum >= 1) {
         throw program_error(exit_code::wrong_usage, "--momentum: a number from 0 to below 1 is needed, such as 0.9");
       }

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -23,10 +24,11 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// `prumo infer` of a few digits with the scripted worker.
-program_result infer(const std::vector<std::string>& words, const std::string& options = {}) {
-  return run_prumo(joined(joined({"infer", "--digits", "20", "--time-budget", "2s", "--no-probe"}, words),
-                          fake_worker_words("--nets " + options)));
+/// `prumo infer` of a few digits or of the data that the words name, with the scripted worker.
+program_result infer(std::vector<std::string> words, const std::string& options = {}) {
+  if (std::ranges::find(words, "--data") == words.end()) words = joined({"--digits", "20"}, words);
+  return run_prumo(
+      joined(joined({"infer", "--time-budget", "2s", "--no-probe"}, words), fake_worker_words("--nets " + options)));
 }
 
 class infer_test : public ::testing::Test {
@@ -169,7 +171,14 @@ TEST_F(infer_test, names_what_does_not_fit) {
   expect_refusal(infer({"--data", in("a-images-idx3-ubyte")}), 2, "make them by `prumo data resize --size 28`");
   expect_refusal(infer({"--net", net, "--data", own_data(false, 17)}), 2,
                  "label 4 is class 17, and there are 17 classes from 0 up");
-  expect_refusal(infer({"--data", in("nothing-here")}), 2, "nothing-here");
+  expect_refusal(infer({"--data", in("nothing-here")}), 2, "nothing-here: there is no such file or folder");
+  expect_refusal(infer({"--data", in("own-labels-idx1-ubyte")}), 2,
+                 "these are labels; name the images with --data, and these with --labels");
+  expect_refusal(infer({"--data", data, "--digits", "20"}), 2, "--digits draws images, and --data names some");
+  const std::string flat = write("flat.json", R"({"schema": "prumo.net/1", "name": "flat",
+    "input": {"channels": 1, "height": 28, "width": 28}, "layers": [{"type": "max_pool", "window": 28}]})");
+  expect_refusal(infer({"--net", flat}), 2,
+                 flat + ": /layers: the net ends without a dense layer, so it tells no class");
   data::write_images(in("alone-images-idx3-ubyte"), images(2, 1, 28, 28));
   expect_refusal(infer({"--data", in("alone-images-idx3-ubyte")}), 2, "no labels lie beside it");
   expect_refusal(infer({"--labels", in("a-labels-idx1-ubyte")}), 2, "--labels names labels without images");

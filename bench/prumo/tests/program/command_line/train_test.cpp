@@ -264,6 +264,10 @@ TEST_F(train_test, explains_itself_and_its_mistakes) {
   expect_refusal(train({"--until", "98"}), 2, "--until");
   expect_refusal(train({"--until", "101%"}), 2, "more than 100%");
   expect_refusal(train({"--learning-rate", "0"}), 2, "--learning-rate: a rate above 0");
+  expect_refusal(train({"--learning-rate", "nan"}), 2,
+                 "'nan' is not a number of zero or more; for example "
+                 "--learning-rate 0.05");
+  expect_refusal(train({"--momentum", "-1"}), 2, "for example --momentum 0.9");
   expect_refusal(train({"--momentum", "1"}), 2, "--momentum: a number from 0 to below 1");
   expect_refusal(train({"--resume"}), 2, "--resume needs what to go on from");
   expect_refusal(train({"--impl", "fusd"}), 2, "did you mean 'fused'?");
