@@ -2,6 +2,7 @@
 #include "inference/inference_report.hpp"
 
 #include "reports/result_cells.hpp"
+#include "statistics/statistics.hpp"
 #include "terminal/footnotes.hpp"
 #include "terminal/text_table.hpp"
 #include "terminal/units.hpp"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -158,10 +158,8 @@ std::string accuracy_lines(const std::vector<const json*>& rows, const text_styl
     const auto share = number_of(field(*row, "/accuracy/share"));
     const auto images = number_of(field(*row, "/accuracy/images"));
     if (!share || !images || !(*images > 0)) continue;
-    // Half of the 95 % interval of a share of this many images.
-    const double half_width = 1.96 * std::sqrt(*share * (1 - *share) / *images);
     const std::string text = fmt::format("{:.2f} % ({} {:.2f}) of {:.0f} images", 100 * *share,
-                                         style.unicode ? "±" : "+-", 100 * half_width, *images);
+                                         style.unicode ? "±" : "+-", 100 * share_uncertainty(*share, *images), *images);
     const std::string device = text_of(field(*row, "/device"));
     const std::string way = ways[device].size() > 1 ? " " + text_of(field(*row, "/implementation")) : "";
     auto& texts = of_device[fmt::format("{}{} {}", device, way, text_of(field(*row, "/dtype")))];

@@ -50,4 +50,12 @@ sample_summary summarize(std::span<const double> samples) {
   return summary;
 }
 
+double share_uncertainty(double share, double count) {
+  constexpr double quantile_of_normal = 1.959963984540054;
+  const double square = quantile_of_normal * quantile_of_normal / count;
+  const double middle = (share + square / 2) / (1 + square);
+  const double half = std::sqrt(square * (share * (1 - share) + square / 4)) / (1 + square);
+  return half + std::abs(middle - share);
+}
+
 }  // namespace prumo::bench

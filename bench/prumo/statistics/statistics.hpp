@@ -30,4 +30,10 @@ struct sample_summary {
 /// \throws std::invalid_argument without samples or with a sample that is not finite.
 [[nodiscard]] sample_summary summarize(std::span<const double> samples);
 
+/// How far the 95 % interval of a share of `count` images reaches from it. It is Wilson's interval, which is right for
+/// few images and for shares of 0 and 1, too: 100 right images of 100 leave 3.7 % of all images open.
+/// \param share from 0 to 1
+/// \param count more than 0
+[[nodiscard]] double share_uncertainty(double share, double count);
+
 }  // namespace prumo::bench

@@ -69,5 +69,14 @@ TEST(summarize, of_zeros_has_no_relative_spread) {
   EXPECT_FALSE(summarize(samples).relative_iqr);
 }
 
+// From Wilson's lower bound for shares of 1, count / (count + z^2), and from his formula.
+TEST(share_uncertainty, is_that_of_wilsons_interval) {
+  EXPECT_NEAR(share_uncertainty(1, 100), 0.0369935, 1e-7);
+  EXPECT_NEAR(share_uncertainty(0, 100), 0.0369935, 1e-7);
+  EXPECT_NEAR(share_uncertainty(1, 1), 0.7934507, 1e-7);
+  EXPECT_NEAR(share_uncertainty(0.5, 100), 0.0961685, 1e-7);
+  EXPECT_NEAR(share_uncertainty(0.98, 10000), 0.0029339, 1e-7);
+}
+
 }  // namespace
 }  // namespace prumo::bench
