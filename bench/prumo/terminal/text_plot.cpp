@@ -154,6 +154,20 @@ std::string legend_of(const std::vector<plot_series>& series, std::size_t margin
   return legend + '\n';
 }
 
+/// What stands beside the ticks of an axis, from above. Without a text of the axis' own, numbers have three digits, or
+/// as many as it takes to tell neighbours apart.
+std::vector<std::string> tick_texts(const std::vector<double>& ticks, std::string (*own)(double)) {
+  constexpr int least_digits = 3, most_digits = 9;
+  std::vector<std::string> texts(ticks.size());
+  for (int digits = least_digits; digits <= most_digits; ++digits) {
+    std::ranges::transform(ticks, texts.begin(), [&](double value) {
+      return own != nullptr ? own(value) : format_significant(value, digits);
+    });
+    if (own != nullptr || std::ranges::adjacent_find(texts) == texts.end()) break;
+  }
+  return texts;
+}
+
 }  // namespace
 
 bool is_plot_wanted() { return ::isatty(STDOUT_FILENO) == 1; }
@@ -173,14 +187,17 @@ std::string log_log_plot(const std::vector<plot_series>& series, const plot_fram
   up.spread();
 
   const auto x_text = frame.x_text != nullptr ? frame.x_text : number_text;
-  const auto y_text = frame.y_text != nullptr ? frame.y_text : number_text;
   constexpr int lines_a_tick = 5;
   const int height = std::max(frame.height, 2);
+  std::vector<double> ticks;
+  for (int y = 0; y < height; y += lines_a_tick) ticks.push_back(up.value_at(height - 1 - y, height));
   std::vector<std::string> labels(static_cast<std::size_t>(height));
   std::size_t label_width = 0;
-  for (int y = 0; y < height; y += lines_a_tick) {
-    labels[static_cast<std::size_t>(y)] = with_micro(y_text(up.value_at(height - 1 - y, height)), style);
-    label_width = std::max(label_width, display_width(labels[static_cast<std::size_t>(y)]));
+  std::size_t line_of_tick = 0;
+  for (const std::string& text : tick_texts(ticks, frame.y_text)) {
+    labels[line_of_tick] = with_micro(text, style);
+    label_width = std::max(label_width, display_width(labels[line_of_tick]));
+    line_of_tick += lines_a_tick;
   }
   const int width = std::max(style.width - static_cast<int>(label_width) - 3, 8);
 

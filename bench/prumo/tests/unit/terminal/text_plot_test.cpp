@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 const text_style ascii{60, false, false};
 
@@ -51,6 +52,17 @@ TEST(text_plot, is_never_wider_than_the_style) {
       }
     }
   }
+}
+
+/// Losses of the first epochs differ in the fourth digit.
+TEST(text_plot, has_labels_that_tell_ticks_apart) {
+  const auto lines = lines_of(log_log_plot({{"a", {{1, 2.3080}, {2, 2.3002}}, true}}, frame(11), ascii));
+  ASSERT_EQ(lines.size(), 15U);
+  EXPECT_THAT(lines[1], StartsWith("2.308 +"));
+  EXPECT_THAT(lines[6], StartsWith("2.304 +"));
+  EXPECT_THAT(lines[11], StartsWith("2.300 +"));
+  const auto usual = lines_of(log_log_plot({{"a", {{1, 2.31}, {2, 1.1}}, true}}, frame(11), ascii));
+  EXPECT_THAT(usual[1], StartsWith("2.31 +"));
 }
 
 TEST(text_plot, leaves_out_what_no_logarithm_has) {
