@@ -146,8 +146,8 @@ std::vector<named_numbers> shapes_for(const plan_options& options, const protoco
   return shapes;
 }
 
-void choose_shape(const plan_options& options, const named_numbers& shape,
-                  const protocol::case_description& described, op_choice& chosen, std::vector<std::string>& notes) {
+void choose_shape(const plan_options& options, const named_numbers& shape, const protocol::case_description& described,
+                  op_choice& chosen, std::vector<std::string>& notes) {
   chosen.shape = json::object();
   bool complete = !described.axes.empty();
   bool all_named = complete;
@@ -197,7 +197,8 @@ std::vector<op_choice> choose_ops(const plan_options& options, const worker_flee
   check_known("--layout", "layout", options.layouts, ops, [](const known_op& it) { return it.layouts; });
   check_known("--compute-mode", "compute mode", options.compute_modes, ops,
               [](const known_op& it) { return it.first->compute_modes; });
-  check_known("--shape", "axis", keys(options.shapes), ops, [](const known_op& it) { return names_of(it.first->axes); });
+  check_known("--shape", "axis", keys(options.shapes), ops,
+              [](const known_op& it) { return names_of(it.first->axes); });
   check_known("--set", "parameter", keys({&options.parameters, 1}), ops,
               [](const known_op& it) { return names_of(it.first->parameters); });
   std::vector<op_choice> choices;
