@@ -23,7 +23,7 @@ using net_maker = std::function<std::unique_ptr<net_program>(const net_choice&)>
 /// Runs a net with random weights on random images, fewer than its batch first, and then a whole batch.
 template <class T>
 void expect_exact_net(const nets::description& what, dtype type, const char* type_name, const net_maker& make) {
-  data::net net{what, nets::facts_of(what)};
+  data::net net{what, nets::facts_of(what), "net"};
   data::net_weights weights;
   std::vector<double> packed;
   std::uint64_t stream = 1;

@@ -22,7 +22,7 @@ constexpr optimizer all_optimizers[] = {optimizer::sgd, optimizer::momentum, opt
 
 inference::training_setup setup_of(const description& net, loss which, optimizer how, const char* type) {
   inference::training_setup setup;
-  setup.files.net = {net, facts_of(net)};
+  setup.files.net = {net, facts_of(net), "net"};
   tests::random_training random(9);
   data::image_set& set = setup.files.set.images;
   set.count = images;

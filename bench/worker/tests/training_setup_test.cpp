@@ -15,7 +15,7 @@ data::net small_net() {
   net.layers = {nets::convolution{3, {3, 3}, {1, 1}, {1, 1}, true, nets::activation::relu},
                 nets::pooling{nets::pooling_kind::maximum, {2, 2}, {2, 2}, {0, 0}, nets::rounding::down},
                 nets::dense{4, true, nets::activation::sigmoid}};
-  return {net, nets::facts_of(net)};
+  return {net, nets::facts_of(net), "net"};
 }
 
 struct computed {
