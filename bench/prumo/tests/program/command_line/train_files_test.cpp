@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `prumo train` and its files where something is in the way: files of others, full disks, what killed runs have left.
 #include "results/results_file.hpp"
-#include "run_program.hpp"
+#include "train_program.hpp"
 #include <prumo/data/checkpoint.hpp>
 #include <prumo/data/safetensors.hpp>
 #include <prumo/files/file_descriptor.hpp>
@@ -23,15 +23,6 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-/// `prumo train` on a few digits with the scripted worker, three steps a turn.
-std::vector<std::string> words_of(const std::vector<std::string>& words, const std::string& options = {}) {
-  return joined(joined({"train", "--digits", "600"}, words), fake_worker_words("--nets --most-steps 3 " + options));
-}
-
-program_result train(const std::vector<std::string>& words, const std::string& options = {}) {
-  return run_prumo(words_of(words, options));
-}
 
 std::size_t epochs_in(const std::string& results) {
   return load_results(results).at("results").at(0).at("epochs").size();
@@ -88,11 +79,11 @@ TEST_F(train_files_test, what_cannot_be_written_does_not_end_the_training) {
 }
 
 TEST_F(train_files_test, names_the_place_of_temporary_files_that_it_cannot_have) {
-  const program_result result = run_shell("TMPDIR='" + in("absent") + "' " + prumo_command(words_of({}, {})));
+  const program_result result = run_shell("TMPDIR='" + in("absent") + "' " + prumo_command(train_words({})));
   expect_refusal(result, 3,
                  "absent: temporary files cannot be written there: No such file or directory; name another "
                  "folder in the environment variable TMPDIR");
-  const program_result usual = run_shell("TMPDIR= " + prumo_command(words_of({"--epochs", "1"}, {})));
+  const program_result usual = run_shell("TMPDIR= " + prumo_command(train_words({"--epochs", "1"})));
   EXPECT_EQ(usual.code, 0) << usual.err;
 }
 
@@ -107,7 +98,7 @@ TEST_F(train_files_test, removes_what_killed_runs_have_left) {
   }
   const file_descriptor held(::open((place + "/prumo-net-held").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(::flock(held.get(), LOCK_EX), 0);
-  const program_result result = run_shell("TMPDIR='" + place + "' " + prumo_command(words_of({"--epochs", "1"}, {})));
+  const program_result result = run_shell("TMPDIR='" + place + "' " + prumo_command(train_words({"--epochs", "1"})));
   ASSERT_EQ(result.code, 0) << result.err;
   std::set<std::string> names;
   for (const auto& it : fs::directory_iterator(place)) names.insert(it.path().filename().string());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `prumo train`: trainings of the scripted worker, their checkpoints and results.
 #include "results/results_file.hpp"
-#include "run_program.hpp"
+#include "train_program.hpp"
 #include <prumo/data/safetensors.hpp>
 #include <prumo/data/weights_file.hpp>
 
@@ -22,15 +22,6 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::vector<std::string> words_of(const std::vector<std::string>& words, const std::string& options) {
-  return joined(joined({"train", "--digits", "600"}, words), fake_worker_words("--nets --most-steps 3 " + options));
-}
-
-/// `prumo train` on a few digits with the scripted worker, three steps a turn.
-program_result train(const std::vector<std::string>& words, const std::string& options = {}) {
-  return run_prumo(words_of(words, options));
-}
 
 std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -145,7 +136,7 @@ TEST_F(train_test, goes_on_from_its_checkpoint_to_the_same_weights) {
 TEST_F(train_test, interrupted_leaves_a_checkpoint_and_a_valid_file) {
   const std::string whole = whole_weights();
   const std::vector<std::string> words{"--checkpoint", in("c"), "--weights", in("w"), "-o", in("r.json")};
-  background_program running(joined({PRUMO_PROGRAM}, words_of(words, "--delay 0.1")));
+  background_program running(joined({PRUMO_PROGRAM}, train_words(words, "--delay 0.1")));
   for (int i = 0; i < 6000 && !std::filesystem::exists(in("c")); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -170,7 +161,7 @@ TEST_F(train_test, killed_three_times_ends_with_the_weights_of_a_run_that_was_no
   for (int kill = 0; kill < 3; ++kill) {
     std::filesystem::file_time_type before{};
     if (std::filesystem::exists(in("c"))) before = std::filesystem::last_write_time(in("c"));
-    background_program running(joined({PRUMO_PROGRAM}, words_of(words, "--delay 0.05")));
+    background_program running(joined({PRUMO_PROGRAM}, train_words(words, "--delay 0.05")));
     const auto has_advanced = [&] {
       return std::filesystem::exists(in("c")) && std::filesystem::last_write_time(in("c")) != before;
     };
