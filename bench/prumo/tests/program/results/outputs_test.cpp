@@ -109,9 +109,9 @@ TEST(outputs, a_closed_pipe_is_an_error_with_a_message) {
   ASSERT_EQ(run_prumo(bench_output_words({"-o", path})).code, 0);
   // The reader tells that it has closed the pipe, and only then the program begins to write.
   const std::string closed = "'" + folder.file("closed") + "'";
-  const program_result lost = run_shell("mkfifo " + closed + "; (read -r told < " + closed + "; " +
-                                        prumo_command({"compare", path, path}) +
-                                        "; echo \"code $?\" >&2) | (exec <&-; echo told > " + closed + ")");
+  const program_result lost =
+      run_shell("mkfifo " + closed + "; (read -r told < " + closed + "; " + prumo_command({"compare", path, path}) +
+                "; echo \"code $?\" >&2) | (exec <&-; echo told > " + closed + ")");
   EXPECT_THAT(lost.err, HasSubstr("Broken pipe"));
   EXPECT_THAT(lost.err, HasSubstr("code 3"));
 }
