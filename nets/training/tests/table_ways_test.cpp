@@ -161,9 +161,15 @@ TEST(table_ways, decline_with_a_reason) {
 
 TEST(table_ways, are_taken_where_they_are_faster) {
   context<exec> ctx;
-  const auto taken = [&](const char* net, std::int64_t batch) {
-    const small_set set(named_net(net), 4);
+  const auto taken_by = [&](const description& net, std::int64_t batch) {
+    const small_set set(net, 4);
     return std::string(set.trainer(ctx, {.batch = batch}, dtype::f32).implementation());
+  };
+  const auto taken = [&](const char* net, std::int64_t batch) { return taken_by(named_net(net), batch); };
+  const auto with_filter = [](extent2 filter, extent2 stride, std::int64_t side) {
+    return description{"filter",
+                       {1, side, side},
+                       {convolution{.channels = 7, .filter = filter, .stride = stride}, dense{10}}};
   };
   constexpr bool on_host = is_host_space<exec>;
   EXPECT_EQ(taken("mnist-2f", 1), "persistent");
@@ -171,6 +177,10 @@ TEST(table_ways, are_taken_where_they_are_faster) {
   if constexpr (on_host) {
     EXPECT_EQ(taken("mnist-2f", 4), teams_meet ? "persistent" : "fused");
     EXPECT_EQ(taken("lenet5", 4), "layers");
+    EXPECT_NE(taken_by(with_filter({5, 5}, {1, 1}, 28), 4), "layers");
+    EXPECT_EQ(taken_by(with_filter({4, 5}, {1, 1}, 28), 4), "layers");
+    EXPECT_EQ(taken_by(with_filter({5, 5}, {2, 2}, 28), 4), "layers");
+    EXPECT_NE(taken_by(with_filter({4, 5}, {1, 1}, 6), 1), "layers") << "it has few products";
   } else {
     EXPECT_NE(taken("lenet5", 4), "layers");
   }
