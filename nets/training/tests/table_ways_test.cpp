@@ -167,9 +167,8 @@ TEST(table_ways, are_taken_where_they_are_faster) {
   };
   const auto taken = [&](const char* net, std::int64_t batch) { return taken_by(named_net(net), batch); };
   const auto with_filter = [](extent2 filter, extent2 stride, std::int64_t side) {
-    return description{"filter",
-                       {1, side, side},
-                       {convolution{.channels = 7, .filter = filter, .stride = stride}, dense{10}}};
+    return description{
+        "filter", {1, side, side}, {convolution{.channels = 7, .filter = filter, .stride = stride}, dense{10}}};
   };
   constexpr bool on_host = is_host_space<exec>;
   EXPECT_EQ(taken("mnist-2f", 1), "persistent");
