@@ -29,7 +29,7 @@ bool takes(std::string_view& text, std::string_view what) {
   return true;
 }
 
-/// Takes a name apart; absent if it is none of this file of the set.
+/// Reads the parts of a name. The result is absent if the name does not fit this file of the set.
 std::optional<usual_name> read_name(std::string_view name, std::string_view set, idx_content content) {
   usual_name read;
   if (!takes(name, set) || !takes(name, "-")) return std::nullopt;

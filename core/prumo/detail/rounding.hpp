@@ -14,7 +14,7 @@ constexpr std::common_type_t<Whole, Part> divide_up(Whole whole, Part part) {
   return (whole + part - 1) / part;
 }
 
-/// The least multiple that is not below `number`.
+/// The smallest multiple of `multiple` that is not less than `number`.
 template <class Number, class Multiple>
 constexpr std::common_type_t<Number, Multiple> round_up(Number number, Multiple multiple) {
   return divide_up(number, multiple) * multiple;

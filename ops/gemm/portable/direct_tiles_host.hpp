@@ -121,8 +121,8 @@ class direct_tiles {
 
   static constexpr int highest_rows = 2 * tile_rows, most_low_rows = 6, group_rows = 4;
 
-  /// Calls function<Rows>() for the lowest tile that has room for so many rows, fewer than the highest tile has. Those
-  /// of more than most_low_rows are a whole number of groups high. Low tiles of one vector have too few sums that are
+  /// Calls function<Rows>() for the lowest tile with at least `rows` rows; the highest tile has more. Tiles with more
+  /// than most_low_rows consist of whole groups of rows. Low tiles of one vector have too few sums that are
   /// independent of each other: 19 rows in tiles of 12, 4 and 3 take longer than 24 in one.
   template <class Function>
   static void with_rows(int rows, const Function& function) {

@@ -45,7 +45,7 @@ CLI::Option* add_anonymous(CLI::App& app, bool& target);
 [[nodiscard]] std::map<std::string, double> read_assignments(const char* option, const std::vector<std::string>& words,
                                                              bool extents);
 
-/// Reads each word of --shape as a shape: AXIS=N,...
+/// Reads the shapes of --shape. Each word is one shape, written as AXIS=N,...
 /// \throws program_error (wrong usage) also if two are the same
 [[nodiscard]] std::vector<std::map<std::string, double>> read_shapes(const std::vector<std::string>& words);
 
