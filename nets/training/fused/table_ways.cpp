@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ways `fused` and `persistent`: steps in the scratch memory of teams.
 
+#include "plan/array_places.hpp"
 #include "plan/step_places.hpp"
 #include "plan/step_table.hpp"
 #include "plan/update_tiles.hpp"
@@ -264,15 +265,8 @@ std::unique_ptr<step_way<Exec>> made_way(context<Exec>& ctx, const training_task
   return std::make_unique<table_way<Exec, double>>(ctx, task, whole);
 }
 
-/// Whether a thread of a host has a kernel with vectors for a convolution of one channel (see array_places.cpp). Other
-/// filters are taken tap by tap.
-bool has_host_kernel(const convolution& it) {
-  const bool is_square = it.filter.height == it.filter.width && (it.filter.height == 3 || it.filter.height == 5);
-  return is_square && it.stride.height == 1 && it.stride.width == 1;
-}
-
 /// On hosts the convolutions of `layers` are faster where a filter has several channels: a step of lenet5 takes a
-/// fourth to two thirds of the time. So they are for filters without a kernel here: with seven of 4 x 5 and a dense
+/// fourth to two thirds of the time. So they are for filters without tiles: with seven of 4 x 5 and a dense
 /// layer, 2,000 images take 27 ms instead of 709. A step with few products takes less time than the calls of `layers`.
 /// On devices the ways of this file are faster throughout.
 template <class Exec>
@@ -286,7 +280,8 @@ bool is_slower_than_layers(const training_task& task) {
     const layer_facts& facts = task.plan.facts().layers[i];
     if (facts.input.channels > 1) return true;
     const std::int64_t products = facts.output.size() * it->filter.height * it->filter.width * task.options.batch;
-    if (!has_host_kernel(*it) && products > few_products) return true;
+    const bool is_tiled = has_tiles(it->filter.height, it->filter.width, it->stride.height, it->stride.width);
+    if (!is_tiled && products > few_products) return true;
   }
   return false;
 }

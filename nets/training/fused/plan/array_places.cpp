@@ -46,14 +46,12 @@ class array_placer {
   void choose_tiles() {
     for (int i = 0; i < table_.layers; ++i) {
       step_layer& it = table_.layer[i];
-      const int side = it.filter_height;
-      const bool has_tile = it.filter_width == side && (side == 3 || side == 5);
+      const bool has_tile = has_tiles(it.filter_height, it.filter_width, it.row_stride, it.column_stride);
       // A dense layer takes its input without gaps, so there is no edge before it.
       const bool has_edge = it.is_first || (i + 1 < table_.layers && table_.layer[i + 1].kind != step_kind::dense);
       const bool has_rows =
           it.out_height >= tile_rows && it.out_width >= tile_rows && (it.is_first || it.in_height >= tile_rows);
-      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows &&
-                       it.row_stride == 1 && it.column_stride == 1;
+      it.takes_tiles = request_.wants_edges && it.kind == step_kind::convolution && has_tile && has_edge && has_rows;
       it.takes_columns = it.takes_tiles && !it.is_first && has_many_weights(table_.shape) &&
                          it.out_height >= least_column_rows && it.out_height <= most_column_rows;
     }

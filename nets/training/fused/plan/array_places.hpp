@@ -17,6 +17,14 @@ using prumo::detail::round_up;
 /// Rounded up to whole packs of four elements.
 constexpr std::int64_t padded(std::int64_t elements) { return round_up(elements, 4); }
 
+/// Whether there are tiles for the filters of a convolution, and kernels with vectors on hosts. Others are taken tap by
+/// tap.
+constexpr bool has_tiles(std::int64_t filter_height, std::int64_t filter_width, std::int64_t row_stride,
+                         std::int64_t column_stride) {
+  return filter_height == filter_width && (filter_height == 3 || filter_height == 5) && row_stride == 1 &&
+         column_stride == 1;
+}
+
 /// Chooses the layers that take tiles or windows, and gives each array its place. The table has the layers' shapes.
 /// \param share null if the team has the whole net
 /// \return the elements of an image
