@@ -81,35 +81,40 @@ images_problem<T> problem_of(const array_ref& images, const array_ref& y, const 
   return problem;
 }
 
-/// Joins the rows of a plane, and the planes of an image, into one row if they follow each other without gaps. Pixels
-/// do not depend on their place here.
+/// Joins the rows of a plane, the planes of an image, and the images into one row, as far as they follow each other
+/// without gaps. Pixels do not depend on their place here. An index may take images from anywhere.
 template <class T>
 void join_rows(images_problem<T>& problem) {
   const auto follow = [](const std::int64_t* strides, int outer, int inner, std::int64_t extent) {
     return strides[outer] == extent * strides[inner];
   };
-  const auto both_follow = [&](int outer, int inner, std::int64_t extent) {
-    return follow(problem.x_strides, outer, inner, extent) && follow(problem.y_strides, outer, inner, extent);
+  const auto joins = [&](int axis, std::int64_t& outer) {
+    if (outer > 1 && !(follow(problem.x_strides, axis, 3, problem.columns) &&
+                       follow(problem.y_strides, axis, 3, problem.columns))) {
+      return false;
+    }
+    problem.columns *= outer;
+    outer = 1;
+    return true;
   };
-  if (problem.rows > 1 && !both_follow(2, 3, problem.columns)) return;
-  problem.columns *= problem.rows;
-  problem.rows = 1;
-  if (problem.channels > 1 && !both_follow(1, 3, problem.columns)) return;
-  problem.columns *= problem.channels;
-  problem.channels = 1;
+  if (!joins(2, problem.rows) || !joins(1, problem.channels) || problem.index != nullptr) return;
+  if (joins(0, problem.images)) problem.source_images = 1;
 }
 
+/// Whether each row begins at the start of a pack, in the images and in y.
 template <class T>
 bool can_use_packs(const images_problem<T>& problem) {
-  const auto aligned = [](const void* address, std::uintptr_t bytes) {
-    return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
+  const auto are_aligned = [&](const void* first, std::uintptr_t bytes, const std::int64_t* strides,
+                               std::int64_t images) {
+    if (reinterpret_cast<std::uintptr_t>(first) % bytes != 0 || strides[3] != 1) return false;
+    const std::int64_t extents[] = {images, problem.channels, problem.rows};
+    for (int axis = 0; axis < 3; ++axis) {
+      if (extents[axis] > 1 && strides[axis] % 4 != 0) return false;
+    }
+    return true;
   };
-  const auto are_multiples = [](const std::int64_t* strides) {
-    return strides[0] % 4 == 0 && strides[1] % 4 == 0 && strides[2] % 4 == 0 && strides[3] == 1;
-  };
-  // Strides of axes that have one element are not used, but a multiple of 4 there is the rule.
-  return problem.columns % 4 == 0 && are_multiples(problem.x_strides) && are_multiples(problem.y_strides) &&
-         aligned(problem.x, 4) && aligned(problem.y, std::min<std::uintptr_t>(16, 4 * sizeof(T)));
+  return are_aligned(problem.x, 4, problem.x_strides, problem.source_images) &&
+         are_aligned(problem.y, std::min<std::uintptr_t>(16, 4 * sizeof(T)), problem.y_strides, problem.images);
 }
 
 template <class Exec, class T, image_resizing How>

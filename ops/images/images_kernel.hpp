@@ -15,7 +15,8 @@
 
 namespace prumo::detail {
 
-/// What the kernel is given. Rows that follow each other without gaps, in the images and in y, are one row.
+/// What the kernel is given. Rows that follow each other without gaps, in the images and in y, are one row, also those of
+/// different images.
 template <class T>
 struct images_problem {
   const std::uint8_t* x = nullptr;
@@ -49,7 +50,7 @@ KOKKOS_FORCEINLINE_FUNCTION T stored_pixel(const C& value) {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// C: double, or a counting double. Packed: the columns of x and y are contiguous, and a block of a device takes four
-/// of them, which are aligned.
+/// of them, which are aligned. The last block of a row may have fewer.
 template <class T, class C, image_resizing How, bool Packed>
 class images_kernel {
   static_assert(How == image_resizing::none || !Packed);
@@ -83,7 +84,7 @@ class images_kernel {
     const std::uint8_t* const from = problem_.x + source * problem_.x_strides[0] + channel * problem_.x_strides[1];
     if constexpr (How != image_resizing::none) {
       resize(from, row, to, begin, end);
-    } else if constexpr (Packed) {
+    } else if (Packed && end - begin == pack) {
       convert_pack(from + row * problem_.x_strides[2] + begin, to + begin);
     } else {
       convert(from + row * problem_.x_strides[2], to, begin, end);
@@ -94,6 +95,7 @@ class images_kernel {
   /// A division of 64 bits takes a GPU as long as all else.
   static KOKKOS_FORCEINLINE_FUNCTION std::int64_t quotient(std::int64_t dividend, std::int64_t divisor) {
     if (divisor == 1) return dividend;
+    if (dividend < divisor) return 0;
     constexpr std::int64_t most = 0xffff'ffff;
     if (dividend <= most && divisor <= most) {
       return static_cast<std::uint32_t>(dividend) / static_cast<std::uint32_t>(divisor);

@@ -94,6 +94,30 @@ TYPED_TEST(convert_images_types, channels_may_be_last) {
   }
 }
 
+/// Images that follow each other, and ends of rows that are no multiple of what a device loads at once.
+TYPED_TEST(convert_images_types, images_may_have_any_size_and_begin_anywhere) {
+  context<exec> ctx;
+  const std::size_t shapes[][4] = {{3, 1, 5, 5}, {2, 3, 3, 7}, {4, 1, 6, 6}, {1, 1, 1, 1}, {5, 2, 1, 9}};
+  for (const auto& shape : shapes) {
+    const bytes all = counting_images(shape[0] + 1, shape[1], shape[2], shape[3]);
+    const images_of<TypeParam> all_of_y("y", shape[0] + 1, shape[1], shape[2], shape[3]);
+    for (const std::size_t first : {0, 1}) {
+      const auto range = Kokkos::make_pair(first, first + shape[0]);
+      const auto images = Kokkos::subview(all, range, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL);
+      const auto y = Kokkos::subview(all_of_y, range, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL);
+      Kokkos::deep_copy(all_of_y, static_cast<TypeParam>(-1.0F));
+      convert_images(ctx, images, y, {.scale = 1});
+      ctx.fence();
+      const auto found = tests::host_copy(all_of_y);
+      const std::size_t size = shape[1] * shape[2] * shape[3];
+      for (std::size_t i = 0; i < found.span(); ++i) {
+        const bool is_inside = i / size >= first && i / size < first + shape[0];
+        EXPECT_EQ(static_cast<float>(found.data()[i]), is_inside ? static_cast<float>(i % 256) : -1.0F) << i;
+      }
+    }
+  }
+}
+
 TEST(convert_images, refuses_what_does_not_fit) {
   context<exec> ctx;
   const bytes images("my images", 4, 1, 8, 8);
