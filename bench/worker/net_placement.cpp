@@ -3,6 +3,7 @@
 
 #include <prumo/inference/net_cost.hpp>
 #include <prumo/nets/image_chunks.hpp>
+#include <prumo/nets/split_plan.hpp>
 #include <prumo/serving/memory_limit.hpp>
 #include <prumo/serving/sampling.hpp>
 
@@ -37,9 +38,15 @@ net_placement place_net(const nets::forward_plan& plan, std::int64_t batch, std:
   numbers = bytes_sum(numbers, bytes_product(place.slots, place.batch_pixels));
   place.device_bytes = bytes_sum(bytes_product(numbers, width), place.batch_pixels);
   if (transferred) {
-    const std::int64_t chunk = nets::image_chunks(batch, plan.net().input.size()).largest();
-    const std::int64_t of_chunk = bytes_product(chunk, plan.net().input.size());
-    const std::int64_t between = bytes_sum(of_chunk, bytes_product(chunk, plan.arena_elements(1)));
+    const nets::split_plan parts(plan);
+    const nets::image_chunks chunks(batch, plan.net().input.size());
+    const std::int64_t together = parts.images_together(chunks, batch);
+    const std::int64_t of_chunk = bytes_product(chunks.largest(), plan.net().input.size());
+    std::int64_t between = bytes_sum(of_chunk, bytes_product(chunks.largest(), parts.before_dense.arena_elements(1)));
+    if (parts.from_dense) {
+      between = bytes_sum(between, bytes_product(together, parts.features()));
+      between = bytes_sum(between, bytes_product(together, parts.from_dense->arena_elements(1)));
+    }
     const std::int64_t converted = bytes_product(bytes_sum(between, place.batch_results), width);
     place.device_bytes = bytes_sum(place.device_bytes, bytes_sum(bytes_product(2, of_chunk), converted));
   }

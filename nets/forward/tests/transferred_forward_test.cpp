@@ -4,6 +4,7 @@
 #include "all_scalars.hpp"
 #include "filling.hpp"
 #include "message_of.hpp"
+#include <prumo/nets/split_plan.hpp>
 #include <prumo/nets/transferred_forward.hpp>
 
 #include <gmock/gmock.h>
@@ -87,33 +88,115 @@ TYPED_TEST(transferred_types, chunks_give_what_single_batches_give) {
 
   // 3, 6 and 4 images, then a batch that is a single chunk.
   transferred_forward<exec> chunked(ctx, plan, most, 3);
+  const split_plan parts(plan);
+  const image_chunks chunks(most, net.input.size(), 3);
   for (const std::int64_t count : {images, std::int64_t{2}, images}) {
     std::vector<T> found(static_cast<std::size_t>(count) * 5, T(-1.0F));
     chunked.forget();
     chunked.run(weights, pixels.data(), count, found.data());
     ctx.fence();
 
-    std::vector<T> expected;
-    const image_chunks chunks(most, net.input.size(), 3);
+    const tests::images<T> features("features", static_cast<std::size_t>(count), 3, 3, 3);
+    const Kokkos::View<T**, Kokkos::LayoutRight, exec> y("y", static_cast<std::size_t>(count), 5);
+    const auto part_of = [](const auto& view, std::int64_t first, std::int64_t part) {
+      const auto begin = static_cast<std::size_t>(first);
+      const auto range = Kokkos::make_pair(begin, begin + static_cast<std::size_t>(part));
+      if constexpr (std::decay_t<decltype(view)>::rank() == 2) {
+        return Kokkos::subview(view, range, Kokkos::ALL);
+      } else {
+        return Kokkos::subview(view, range, Kokkos::ALL, Kokkos::ALL, Kokkos::ALL);
+      }
+    };
+    const auto run_dense = [&](std::int64_t first, std::int64_t part) {
+      parts.from_dense->run(ctx, part_of(features, first, part), parts.weights_from_dense(weights), arena,
+                            part_of(y, first, part));
+    };
     std::int64_t first = 0;
     for (const std::int64_t part : sizes_of(chunks, count)) {
       const tests::images<T> x("x", static_cast<std::size_t>(part), 2, 9, 7);
-      const Kokkos::View<T**, Kokkos::LayoutRight, exec> y("y", static_cast<std::size_t>(part), 5);
       const auto numbers = Kokkos::create_mirror_view(x);
       for (std::size_t i = 0; i < static_cast<std::size_t>(part) * size; ++i) {
         const double number = pixels[static_cast<std::size_t>(first) * size + i] * (1.0 / 255);
         numbers.data()[i] = T(static_cast<typename scalar_traits<T>::compute_type>(number));
       }
       Kokkos::deep_copy(x, numbers);
-      plan.run(ctx, x, weights, arena, y);
+      parts.before_dense.run(ctx, x, weights, arena, part_of(features, first, part));
       ctx.fence();
-      const auto result = tests::host_copy(y);
-      expected.insert(expected.end(), result.data(), result.data() + result.size());
+      // No two of these chunks are small enough to be taken together on a host.
+      if (is_host_space<exec>) run_dense(first, part);
       first += part;
     }
-    ASSERT_EQ(expected.size(), found.size());
+    if (!is_host_space<exec>) run_dense(0, count);
+    ctx.fence();
+    const auto expected = tests::host_copy(y);
+    ASSERT_EQ(expected.span(), found.size());
     EXPECT_EQ(std::memcmp(expected.data(), found.data(), found.size() * sizeof(T)), 0) << count << " images";
     EXPECT_FALSE(std::isnan(static_cast<double>(found.front())));
+  }
+}
+
+TEST(split_plan, has_the_layers_before_the_first_dense_one_and_the_others) {
+  const forward_plan whole(named_net("lenet5"), dtype::f32);
+  const split_plan parts(whole);
+  ASSERT_TRUE(parts.from_dense.has_value());
+  EXPECT_EQ(parts.before_dense.net().layers.size(), 4);
+  EXPECT_EQ(parts.before_dense.net().input, whole.net().input);
+  EXPECT_EQ(parts.from_dense->net().layers.size(), whole.net().layers.size() - 4);
+  EXPECT_EQ(parts.from_dense->net().input, (image_shape{16, 5, 5}));
+  EXPECT_EQ(parts.features(), 400);
+  EXPECT_EQ(parts.before_dense.weights_elements() + parts.from_dense->weights_elements(), whole.weights_elements());
+
+  context<exec> ctx;
+  const Kokkos::View<float*, exec> weights("weights", static_cast<std::size_t>(whole.weights_elements()));
+  const array_ref rest = parts.weights_from_dense(weights);
+  EXPECT_EQ(rest.data, weights.data() + whole.parameters()[4].offset);
+  EXPECT_EQ(rest.extents[0], parts.from_dense->weights_elements());
+}
+
+TEST(split_plan, leaves_nets_whole_that_begin_with_a_dense_layer) {
+  const description net{"rows", {1, 4, 4}, {dense{3}, softmax{}}};
+  const split_plan parts(forward_plan(net, dtype::f64));
+  EXPECT_FALSE(parts.from_dense.has_value());
+  EXPECT_EQ(parts.before_dense.net(), net);
+  EXPECT_EQ(parts.features(), 0);
+}
+
+TEST(split_plan, takes_as_many_images_together_as_have_room) {
+  const split_plan parts(forward_plan(named_net("lenet5"), dtype::f32));
+  EXPECT_EQ(parts.images_together(image_chunks(10000, 784), 10000), 10000);
+  constexpr std::int64_t many = 1'000'000'000;
+  const image_chunks chunks(many, 784);
+  EXPECT_EQ(parts.images_together(chunks, many), (std::int64_t{1} << 26U) / 400);
+  const split_plan doubles(forward_plan(named_net("lenet5"), dtype::f64));
+  EXPECT_EQ(doubles.images_together(chunks, many), std::max(chunks.largest(), (std::int64_t{1} << 25U) / 400));
+}
+
+TEST(transferred_forward, takes_nets_that_begin_with_a_dense_layer) {
+  const description net{"rows", {1, 3, 2}, {dense{4, true, activation::relu}, dense{2}}};
+  const forward_plan plan(net, dtype::f64);
+  context<exec> ctx;
+  const Kokkos::View<double*, exec> weights("weights", static_cast<std::size_t>(plan.weights_elements()));
+  const Kokkos::View<double*, exec> arena("arena", static_cast<std::size_t>(plan.arena_elements(1)));
+  tests::set_uniform(weights, 5);
+  constexpr std::size_t images = 7;
+  std::vector<std::uint8_t> pixels(images * 6);
+  for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 6);
+  std::vector<double> found(images * 2, -1.0);
+  transferred_forward<exec> chunked(ctx, plan, images, 2);
+  chunked.run(weights, pixels.data(), images, found.data());
+  ctx.fence();
+  for (std::size_t i = 0; i < images; ++i) {
+    const tests::images<double> x("x", 1, 1, 3, 2);
+    const Kokkos::View<double**, Kokkos::LayoutRight, exec> y("y", 1, 2);
+    tests::set_elements(x, [&](auto, auto, auto row, auto column) { return pixels[i * 6 + row * 2 + column] / 255.0; });
+    plan.run(ctx, x, weights, arena, y);
+    ctx.fence();
+    const auto expected = tests::host_copy(y);
+    // Weights and pixels are at most 1. So a sum of the first layer is at most 7 and has an error of 14 units of
+    // rounding of that, and one of the second layer is at most 29 and adds 5 units to the four errors.
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_NEAR(found[i * 2 + k], expected(0, k), 2 * (4 * 14 * 7 + 5 * 29) * 0x1p-53) << i;
+    }
   }
 }
 

@@ -10,6 +10,7 @@
 #include <prumo/images.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/image_chunks.hpp>
+#include <prumo/nets/split_plan.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -25,6 +26,9 @@ namespace prumo::nets {
 /// Takes batches of images from bytes in the host's memory to results there. A batch is cut into chunks: while one is
 /// computed on the context's instance, the next one is copied on a stream of its own. Where the host's memory is the
 /// device's, nothing is copied.
+///
+/// Only the layers before the first dense one take a chunk at a time. The others take several chunks together, because
+/// each of them has so little to do that a device computes a whole batch in little more time than a chunk.
 ///
 /// All memory is allocated by the constructor. run() waits for nothing and enqueues everything, in the order of the
 /// instance's work: it begins behind what was enqueued before, and the results are there when the instance is fenced.
@@ -44,10 +48,14 @@ class transferred_forward {
       : owner_(owner),
         plan_(plan),
         most_images_(std::max<std::int64_t>(0, most_images)),
+        parts_(plan),
         chunks_(most_images_, plan.net().input.size(), first_chunk),
         copies_(backend::make_copy_stream(owner.instance())),
+        // A host computes a few images as efficiently as many, and has them in a cache then.
+        most_together_(copies_ != nullptr ? parts_.images_together(chunks_, most_images_) : chunks_.largest()),
         numbers_(memory("numbers", chunks_.largest() * plan.net().input.size() * width())),
-        arena_(memory("arena", plan.arena_elements(chunks_.largest()) * width())) {
+        features_(memory("features", parts_.from_dense ? most_together_ * parts_.features() * width() : 0)),
+        arena_(memory("arena", arena_elements() * width())) {
     if (copies_ == nullptr) return;
     for (bytes_view& it : pixels_) it = memory("pixels", chunks_.largest() * plan.net().input.size());
     results_ = memory("results", most_images_ * plan.facts().classes * width());
@@ -74,6 +82,7 @@ class transferred_forward {
       const std::int64_t bytes = now.images * image_bytes();
       Kokkos::deep_copy(owner_.instance(), device_view(pixels_[0].data(), bytes), host_view(pixels, bytes));
     }
+    chunk together;  // whose features wait for the dense layers
     for (std::size_t which = 0; now.images > 0; which = 1 - which) {
       if (overlaps) copies_->make_work_wait(which);
       const std::byte* const source = copies_ != nullptr
@@ -81,7 +90,10 @@ class transferred_forward {
                                           : reinterpret_cast<const std::byte*>(pixels) + now.first * image_bytes();
       convert_images(owner_.instance(), bytes_of(source, now.images), numbers_of(now.images));
       if (overlaps) copies_->mark_work();
-      plan_.run(owner_, numbers_of(now.images), weights, between(now.images), results_of(results, now));
+      if (together.images + now.images > most_together_) together = {now.first, 0};
+      run_images(weights, now, now.first - together.first, results);
+      together.images += now.images;
+      if (together.images + next.images > most_together_ || next.images == 0) run_dense(weights, together, results);
       // The host enqueues work first: copies from memory that is not pinned keep it busy.
       if (overlaps && now.first == 0) send(1, pixels, next);
       if (second.images > 0 && overlaps) {
@@ -105,7 +117,7 @@ class transferred_forward {
   /// Enqueues that everything that run() leaves on the device becomes NaN.
   void forget() {
     constexpr auto all_bits = std::byte{0xFF};
-    for (const bytes_view& it : {numbers_, arena_, results_}) {
+    for (const bytes_view& it : {numbers_, features_, arena_, results_}) {
       if (it.size() > 0) Kokkos::deep_copy(owner_.instance(), it, all_bits);
     }
   }
@@ -119,6 +131,25 @@ class transferred_forward {
     std::int64_t first = 0;
     std::int64_t images = 0;
   };
+
+  std::int64_t arena_elements() const {
+    const std::int64_t of_images = parts_.before_dense.arena_elements(chunks_.largest());
+    return parts_.from_dense ? std::max(of_images, parts_.from_dense->arena_elements(most_together_)) : of_images;
+  }
+
+  /// Enqueues the layers of a chunk that need not wait for others.
+  /// \param place of the chunk's first image among the features
+  void run_images(const array_ref& weights, const chunk& of, std::int64_t place, void* results) {
+    const array_ref arena = between(parts_.before_dense.arena_elements(of.images));
+    parts_.before_dense.run(owner_, numbers_of(of.images), weights, arena,
+                      parts_.from_dense ? features_of(place, of.images) : results_of(results, of));
+  }
+  /// Enqueues the others for the images that lie together.
+  void run_dense(const array_ref& weights, const chunk& of, void* results) {
+    if (!parts_.from_dense) return;
+    parts_.from_dense->run(owner_, features_of(0, of.images), parts_.weights_from_dense(weights),
+                      between(parts_.from_dense->arena_elements(of.images)), results_of(results, of));
+  }
 
   chunk after(const chunk& before, std::int64_t images) const {
     const std::int64_t first = before.first + before.images;
@@ -161,8 +192,11 @@ class transferred_forward {
     const image_shape& input = plan_.net().input;
     return on_device(numbers_.data(), plan_.type(), {images, input.channels, input.height, input.width});
   }
-  array_ref between(std::int64_t images) const {
-    return on_device(arena_.data(), plan_.type(), {plan_.arena_elements(images)});
+  array_ref between(std::int64_t elements) const { return on_device(arena_.data(), plan_.type(), {elements}); }
+  array_ref features_of(std::int64_t first, std::int64_t images) const {
+    const image_shape& shape = parts_.from_dense->net().input;
+    return on_device(features_.data() + first * parts_.features() * width(), plan_.type(),
+                     {images, shape.channels, shape.height, shape.width});
   }
   array_ref results_of(void* results, const chunk& of) const {
     std::byte* const all = copies_ != nullptr ? results_.data() : static_cast<std::byte*>(results);
@@ -173,9 +207,11 @@ class transferred_forward {
   context<Exec>& owner_;
   const forward_plan& plan_;
   std::int64_t most_images_;
+  split_plan parts_;
   image_chunks chunks_;
   std::unique_ptr<backend::copy_stream> copies_;
-  bytes_view pixels_[2], numbers_, arena_, results_;
+  std::int64_t most_together_;
+  bytes_view pixels_[2], numbers_, features_, arena_, results_;
 };
 
 }  // namespace prumo::nets
