@@ -34,7 +34,7 @@ struct direct_device_layout {
   /// there are threads
   std::uint8_t stretch_tiles = 0;
   int tile = 0;            ///< which of the compiled ones
-  int teams = 1;           ///< to launch: a multiple of the parts
+  int teams = 1;           ///< to launch for each part
   int threads = 0;         ///< of a team; none: no layout
   int images = 1;          ///< of an item, or places for images of a stream
   int band_rows = 1;       ///< rows of y of an item
@@ -71,9 +71,8 @@ struct direct_device_layout {
     return std::int64_t{buffers} * planes_elements +
            std::int64_t{weights_come_in_chunks() ? buffers : 1} * weights_elements + bias_elements + results_elements;
   }
-  std::int64_t item_count(std::int64_t of_images) const {
-    return is_stream ? of_images : (of_images + images - 1) / images * bands;
-  }
+  /// The bands of all images; the images themselves, if these are not cut.
+  std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands; }
   KOKKOS_FUNCTION bool weights_come_in_chunks() const { return weight_channels < chunk_channels * chunks; }
   /// The weights of the channels of a tile for one input channel.
   KOKKOS_FUNCTION int filter_elements() const { return filter_rows * weight_row; }

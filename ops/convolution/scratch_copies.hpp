@@ -27,21 +27,40 @@ __device__ __forceinline__ void begin_copy(const void* from, void* to, int bytes
 }
 #endif
 
-/// Copies neighbouring elements, whose addresses are aligned for all of them together.
-template <class C, int Elements, class T>
-KOKKOS_FORCEINLINE_FUNCTION void copy_pack_to_scratch(const T* from, C* to) {
-  using source_pack = prumo::detail::device_pack<T, Elements>;
+/// Copies packs of neighbouring elements, whose addresses are aligned for a whole pack. Those that have to be converted
+/// are all loaded before the first one is stored, because a thread waits for what it converts.
+/// \param distance from the first element of a pack to that of the next
+template <class C, int Elements, int Packs, class T>
+KOKKOS_FORCEINLINE_FUNCTION void copy_packs_to_scratch(const T* from, C* to, [[maybe_unused]] int distance) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   if constexpr (std::is_same_v<T, C>) {
-    begin_copy<Elements * sizeof(C)>(from, to, Elements * sizeof(C));
-    return;
-  }
+    PRUMO_UNROLL
+    for (int which = 0; which < Packs; ++which) {
+      begin_copy<Elements * sizeof(C)>(from + which * distance, to + which * distance, Elements * sizeof(C));
+    }
+  } else
 #endif
-  const source_pack loaded = *reinterpret_cast<const source_pack*>(from);
-  prumo::detail::device_pack<C, Elements> converted;
-  PRUMO_UNROLL
-  for (int i = 0; i < Elements; ++i) converted.values[i] = static_cast<C>(loaded.values[i]);
-  *reinterpret_cast<prumo::detail::device_pack<C, Elements>*>(to) = converted;
+  {
+    using source_pack = prumo::detail::device_pack<T, Elements>;
+    source_pack loaded[Packs];
+    PRUMO_UNROLL
+    for (int which = 0; which < Packs; ++which) {
+      loaded[which] = *reinterpret_cast<const source_pack*>(from + which * distance);
+    }
+    PRUMO_UNROLL
+    for (int which = 0; which < Packs; ++which) {
+      prumo::detail::device_pack<C, Elements> converted;
+      PRUMO_UNROLL
+      for (int i = 0; i < Elements; ++i) converted.values[i] = static_cast<C>(loaded[which].values[i]);
+      *reinterpret_cast<prumo::detail::device_pack<C, Elements>*>(to + which * distance) = converted;
+    }
+  }
+}
+
+/// The same for one pack.
+template <class C, int Elements, class T>
+KOKKOS_FORCEINLINE_FUNCTION void copy_pack_to_scratch(const T* from, C* to) {
+  copy_packs_to_scratch<C, Elements, 1>(from, to, 0);
 }
 
 /// Copies an element, or sets zero. `from` can be read in any case.

@@ -66,7 +66,6 @@ struct tensor_layout {
   KOKKOS_FUNCTION bool has_whole_images() const { return pack_bytes > 0; }
   /// For images: with two, one is filled while the other is used.
   KOKKOS_FUNCTION int buffers() const { return has_whole_images() ? 2 : 1; }
-  int stretches() const { return images * runs * run_stretches; }
   KOKKOS_FUNCTION int band_rows() const { return band_blocks * stacked_rows; }
   /// Words of the weights of a part, and of the places of the lines.
   KOKKOS_FUNCTION int weights_words() const { return part_blocks * steps * 128; }
@@ -78,7 +77,8 @@ struct tensor_layout {
   KOKKOS_FUNCTION int images_words() const { return second_begin() + (copies - 1) * buffer_words + 4; }
   KOKKOS_FUNCTION int scratch_words() const { return weights_words() + lines_words() + images_words() + bias_words(); }
   KOKKOS_FUNCTION int bias_words() const { return part_blocks * unit_rows; }
-  std::int64_t items(std::int64_t of_images) const { return (of_images + images - 1) / images * bands; }
+  /// The bands of all images; the images themselves, if these are not cut.
+  std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands; }
 };
 
 }  // namespace prumo::backend

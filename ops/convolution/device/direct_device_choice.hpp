@@ -81,7 +81,8 @@ class direct_device_choice : direct_device_estimate<C> {
     return best;
   }
 
-  /// The layout with these cuts, and as few chunks as possible, but `least_chunks`; no threads if it does not fit.
+  /// The layout with these cuts, and as few chunks as possible, but `least_chunks`; no threads if it does not fit. An
+  /// item has bands of one image alone.
   direct_device_layout of(std::int64_t images, std::int64_t band_rows, std::int64_t parts, int buffers,
                           std::int64_t least_chunks = 1) const {
     for (std::int64_t chunks = least_chunks; chunks <= std::max<std::int64_t>(1, problem_.in_channels); ++chunks) {
@@ -129,14 +130,16 @@ class direct_device_choice : direct_device_estimate<C> {
     return layout;
   }
 
-  /// The teams to launch: a multiple of the parts.
+  /// The teams to launch for each part.
   int teams(const direct_device_layout& layout) const {
     const std::int64_t wanted = resident_teams(layout) * resources_.multiprocessors;
-    const std::int64_t items = layout.item_count(problem_.images);
+    const std::int64_t bands = layout.image_bands(problem_.images);
     const std::int64_t useful =
-        layout.is_stream ? (items * layout.tiles_of_image() + layout.threads - 1) / layout.threads : items;
-    const std::int64_t teams_of_part = std::min(useful, std::max<std::int64_t>(1, wanted / layout.parts));
-    return static_cast<int>(teams_of_part) * layout.parts;
+        layout.is_stream ? (bands * layout.tiles_of_image() + layout.threads - 1) / layout.threads : bands;
+    const std::int64_t most = std::min(useful, std::max<std::int64_t>(1, wanted / layout.parts));
+    if (layout.is_stream || most == 0) return static_cast<int>(most);
+    // No more than it takes for the most that one of them has.
+    return static_cast<int>(prumo::detail::divide_up(bands, prumo::detail::divide_up(bands, most)));
   }
 
   bool fits(const direct_device_layout& layout) const {
@@ -151,6 +154,7 @@ class direct_device_choice : direct_device_estimate<C> {
     using prumo::detail::divide_up;
     direct_device_layout layout;
     const bool is_whole = band_rows >= problem_.y_rows;
+    if (!is_whole && images > 1) return none();
     if (tile_.spreads && (!is_whole || wanted_chunks > 1 || problem_.is_pooled())) return none();
     const std::int64_t convolved_rows =
         problem_.is_pooled()
@@ -230,7 +234,7 @@ class direct_device_choice : direct_device_estimate<C> {
     layout.images = narrow(images);
     layout.band_rows = narrow(band_rows);
     layout.bands = narrow(divide_up(problem_.y_rows, band_rows));
-    if (layout.bands > 1 && layout.item_count(problem_.images) > std::numeric_limits<int>::max()) return none();
+    if (layout.bands > 1 && layout.image_bands(problem_.images) > std::numeric_limits<int>::max()) return none();
     layout.parts = narrow(divide_up(all_tiles_, channel_tiles));
     layout.channel_tiles = narrow(channel_tiles);
     layout.row_tiles = narrow(row_tiles);

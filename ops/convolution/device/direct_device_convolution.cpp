@@ -15,7 +15,7 @@ namespace {
 
 /// The tiles that are compiled. Of those which suit a filter, the one with the least estimated time is taken.
 template <class C>
-inline constexpr std::array<convolution_tile, 27> tiles = {convolution_tile{8, 6, 1, 0},
+inline constexpr std::array<convolution_tile, 28> tiles = {convolution_tile{8, 6, 1, 0},
                                                            {4, 8, 1, 0},
                                                            {8, 2, 4, 3},
                                                            {6, 1, 4, 5},
@@ -39,6 +39,7 @@ inline constexpr std::array<convolution_tile, 27> tiles = {convolution_tile{8, 6
                                                            {3, 1, 4, 5, 5, true},
                                                            {1, 4, 4, 5, 5, true},
                                                            {1, 4, 4, 7, 7, true},
+                                                           {2, 4, 4, 5, 5, true},
                                                            {6, 1, 6, 5, 0, false, true},
                                                            {4, 1, 6, 5, 0, false, true},
                                                            {2, 1, 6, 7, 0, false, true}};
@@ -71,6 +72,8 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t which = 0; which < tiles<C>.size(); ++which) {
     if (!tiles<C>[which].suits(erased)) continue;
+    // Without pooling, tiles of two channels that keep weights took up to a third longer than those of one or three.
+    if (tiles<C>[which].keeps_weights && tiles<C>[which].channels == 2 && !problem.is_pooled()) continue;
     resources.threads_of_multiprocessor = tiles<C>[which].resident_teams() * resources.threads_of_team;
     const direct_device_choice<C> choice(erased, sizeof(T), tiles<C>[which], resources);
     if (const auto found = choice.best(); found.time < least) {

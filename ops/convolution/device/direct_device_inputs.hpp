@@ -29,7 +29,8 @@ class direct_device_inputs {
 
   /// What a team computes between two barriers.
   struct step {
-    std::int64_t item;  ///< in a stream: the image of the first tile
+    std::int64_t image;  ///< the first one; of a stream: that of the first tile; a band, if images have several
+    int images;          ///< of an item
     int chunk;
     int first_tile;  ///< of its image, in a stream
     int buffer;      ///< in a stream: the place of the first image
@@ -64,17 +65,16 @@ class direct_device_inputs {
                                  : which.chunk * layout_.chunk_channels * layout_.filter_elements());
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
-    std::int64_t group = item;
+  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(const step& which) const {
+    std::int64_t first_image = which.image;
     int band = 0;
-    if (layout_.bands > 1) {  // then there are fewer than 2^31 items
-      const int whole = static_cast<int>(item) / layout_.bands;
-      band = static_cast<int>(item) - whole * layout_.bands;
-      group = whole;
+    if (layout_.bands > 1) {  // then there are fewer than 2^31 bands, and each is an item
+      const int of_all = static_cast<int>(which.image), whole = of_all / layout_.bands;
+      band = of_all - whole * layout_.bands;
+      first_image = whole;
     }
-    const std::int64_t first_image = group * layout_.images, left = problem_.images - first_image;
     const std::int64_t first_row = std::int64_t{band} * layout_.band_rows, end_row = first_row + layout_.band_rows;
-    return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images,
+    return {first_image, which.images,
             convolution_rows(problem_, first_row, end_row < problem_.y_rows ? end_row : problem_.y_rows)};
   }
 
@@ -166,9 +166,14 @@ class direct_device_inputs {
     const int rows = rows_left < layout_.plane_rows ? rows_left : layout_.plane_rows;
     const bool is_whole_image = layout_.staging == staging_kind::images;
     const int channels = is_whole_image ? 1 : channels_of(chunk);
-    const int packs =
-        (is_whole_image ? channels_of(chunk) * layout_.plane_elements : rows * layout_.pitch) / pack_elements;
+    int packs = (is_whole_image ? channels_of(chunk) * layout_.plane_elements : rows * layout_.pitch) / pack_elements;
     if (packs == 0 || channels == 0) return;
+    int images = place.images;
+    if (is_whole_image && packs * pack_elements == layout_.image_elements &&
+        problem_.x.image_stride == layout_.image_elements) {
+      packs *= images;
+      images = 1;
+    }
     // What a thread copies next follows by additions: with multiplications, a copy took three times as many
     // instructions.
     const T* stretch = x + place.first_image * problem_.x.image_stride +
@@ -183,7 +188,7 @@ class direct_device_inputs {
         at -= packs;
         if (++channel == channels) {
           channel = 0;
-          if (++image >= place.images) return;
+          if (++image >= images) return;
           stretch += to_next_image;
           planes += target_to_next_image;
         } else {
@@ -191,7 +196,18 @@ class direct_device_inputs {
           planes += layout_.plane_elements;
         }
       }
-      copy_pack_to_scratch<C, pack_elements>(stretch + at * pack_elements, planes + at * pack_elements);
+      const T* const from = stretch + at * pack_elements;
+      C* const to = planes + at * pack_elements;
+      if constexpr (!std::is_same_v<T, C>) {
+        // Tiles of many sums leave no registers for more.
+        constexpr int at_once = Tile.sums() > 48 ? 1 : 4;
+        if (at + (at_once - 1) * layout_.threads < packs) {
+          copy_packs_to_scratch<C, pack_elements, at_once>(from, to, layout_.threads * pack_elements);
+          at += at_once * layout_.threads;
+          continue;
+        }
+      }
+      copy_pack_to_scratch<C, pack_elements>(from, to);
       at += layout_.threads;
     }
   }

@@ -61,7 +61,7 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   direct_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
       : shares(problem, type, layout) {}
 
-  std::int64_t blocks() const { return layout_.teams; }
+  std::int64_t blocks() const { return std::int64_t{layout_.teams} * layout_.parts; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return layout_.threads; }
   std::size_t scratch_bytes() const {
@@ -108,8 +108,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const share_of_team& share,
                                            const step& now, sums_type& sums) const {
-    const item_place place = layout_.is_stream ? item_place{now.item, 0, convolution_rows(problem_, 0, problem_.y_rows)}
-                                               : place_of(now.item);
+    const item_place place = layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)}
+                                               : place_of(now);
     const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     const int channels = channels_of(now.chunk);
     const C* const weights = weights_of(memory, now);
@@ -136,8 +136,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   KOKKOS_FORCEINLINE_FUNCTION void compute_spreading(const Member& member, const scratch& memory,
                                                      const share_of_team& share, const step& now,
                                                      sums_type& sums) const {
-    const item_place place = layout_.is_stream ? item_place{now.item, 0, convolution_rows(problem_, 0, problem_.y_rows)}
-                                               : place_of(now.item);
+    const item_place place = layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)}
+                                               : place_of(now);
     const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     constexpr int stretch_threads = prumo::detail::exchange_threads;
     const int stretch = member.team_rank() / stretch_threads, lane = member.team_rank() % stretch_threads;
@@ -189,12 +189,20 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     typename sums_type::held_weights weights;
   };
 
+  /// Hides how a number was computed. To save registers, the compiler would compute it again for each tile, with a dozen
+  /// products.
+  static KOKKOS_FORCEINLINE_FUNCTION void keep_in_register([[maybe_unused]] std::int64_t& number) {
+#if defined(__CUDA_ARCH__)
+    asm("" : "+l"(number));
+#endif
+  }
+
   /// Each group of the threads computes all tiles of its channels. There is one input channel.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void compute_with_kept_weights(const Member& member, const scratch& memory,
                                                              const share_of_team& share, const step& now,
                                                              held_filter& held) const {
-    const item_place place = place_of(now.item);
+    const item_place place = place_of(now);
     const int lanes = layout_.threads / layout_.channel_groups;
     const int group = member.team_rank() / lanes, lane = member.team_rank() - group * lanes;
     const int rows_of_tiles = place.images * layout_.row_tiles;
@@ -209,7 +217,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
         held.weights.load(memory.weights + channels * layout_.filter_elements());
         held.channels = channels;
       }
-      const auto target = this->target_of(place, share.part, channels);
+      auto target = this->target_of(place, share.part, channels);
+      keep_in_register(target.first);
       int column_tile = first_column;
       PRUMO_KEEP_LOOP
       for (int row_of_tiles = first_row; row_of_tiles < rows_of_tiles;) {

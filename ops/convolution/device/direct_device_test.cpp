@@ -118,17 +118,18 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
     if (const auto found = choice.best(); found.layout.threads > 0) check(found.layout);
     for (int cut = 0; cut < 3; ++cut) {
       const std::int64_t images = random(1, shape.images), parts = random(1, 3);
-      const std::int64_t rows = Kernel::tile.spreads ? shape.y_rows : random(1, shape.y_rows);
+      const bool is_whole = Kernel::tile.spreads || images > 1;
+      const std::int64_t rows = is_whole ? shape.y_rows : random(1, shape.y_rows);
       auto layout = choice.of(images, rows, parts, static_cast<int>(random(1, 2)));
       if (layout.threads == 0) continue;
-      layout.teams = layout.parts * static_cast<int>(random(1, 3));
+      layout.teams = static_cast<int>(random(1, 3));
       check(layout);
     }
     const int threads = 32 * static_cast<int>(random(1, 3)), rounds = static_cast<int>(random(1, 3));
     const int steps = 1 + which % 2;
     auto stream = choice.stream(threads, rounds, random(1, 3), steps);
     if (stream.threads == 0) continue;
-    stream.teams = stream.parts * static_cast<int>(random(1, 5));
+    stream.teams = static_cast<int>(random(1, 5));
     check(stream);
   }
   EXPECT_GT(run, shapes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tensor_choice.hpp"
 
+#include "item_shares.hpp"
 #include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
@@ -112,14 +113,20 @@ bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int6
 template <class T>
 double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const team_resources& resources,
                 int teams_of_multiprocessor) {
-  const double items = static_cast<double>(layout.items(problem.images) * layout.parts);
-  const double teams = static_cast<double>(resources.multiprocessors) * teams_of_multiprocessor;
-  const double groups =
-      static_cast<double>(divide_up(layout.stretches(), tensor_form<T>::stretches_of_group) * layout.part_blocks);
-  const double turns = std::ceil(groups / tensor_layout::warps);
-  // The copies of an item take about the time of a step for each word of a thread.
-  const double copies = 3.0 * layout.images * layout.image_elements / (2.0 * tensor_layout::threads);
-  return std::ceil(items / teams) * (turns * (layout.steps * tensor_form<T>::tiles + 40.0) + copies + 20.0);
+  const std::int64_t teams = std::int64_t{resources.multiprocessors} * teams_of_multiprocessor / layout.parts;
+  const auto shares =
+      item_shares::of(layout.image_bands(problem.images), std::max<std::int64_t>(1, teams), layout.images);
+  const auto turns_of_item = [&](int images) {
+    const std::int64_t stretches = std::int64_t{images} * layout.runs * layout.run_stretches;
+    const auto groups =
+        static_cast<double>(divide_up(stretches, tensor_form<T>::stretches_of_group) * layout.part_blocks);
+    // The copies of an item take about the time of a step for each word of a thread.
+    const double copies = 3.0 * images * layout.image_elements / (2.0 * tensor_layout::threads);
+    return std::ceil(groups / tensor_layout::warps) * (layout.steps * tensor_form<T>::tiles + 40.0) + copies + 20.0;
+  };
+  const int rest = shares.most_of_rest();
+  return static_cast<double>(shares.whole_items) * turns_of_item(layout.images) +
+         (rest > 0 ? turns_of_item(rest) : 0.0);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ template <class T>
 void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
   static const std::string label = "prumo::convolve::tensor";
   const std::int64_t teams_of_part =
-      std::min<std::int64_t>(layout.items(problem.images), std::max(1, layout.most_teams / layout.parts));
+      std::min<std::int64_t>(layout.image_bands(problem.images), std::max(1, layout.most_teams / layout.parts));
   const std::int64_t teams = teams_of_part * layout.parts;
   if (!layout.has_flat_results && problem.column_stride == 1) {
     prumo::detail::launch_teams(instance, label, tensor_kernel<T, true>(problem, layout, teams));

@@ -60,11 +60,10 @@ class tensor_inputs {
             reinterpret_cast<int*>(bias + layout_.bias_words())};
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t item) const {
-    const std::int64_t group = item / layout_.bands;
-    const int band = static_cast<int>(item - group * layout_.bands);
-    const std::int64_t first_image = group * layout_.images, left = problem_.images - first_image;
-    return {first_image, left < layout_.images ? static_cast<int>(left) : layout_.images, band * layout_.band_rows()};
+  /// \param image the first one of the item, or its band, if images have several
+  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t image, int images) const {
+    const std::int64_t first_image = layout_.bands == 1 ? image : image / layout_.bands;
+    return {first_image, images, static_cast<int>(image - first_image * layout_.bands) * layout_.band_rows()};
   }
 
   /// The weight of a row of the left operand: a channel of y and a stacked row.
@@ -118,8 +117,8 @@ class tensor_inputs {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, std::int64_t item, int buffer, int thread) const {
-    const item_place place = place_of(item);
+  KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, const item_place& place, int buffer,
+                                               int thread) const {
     T* const to = reinterpret_cast<T*>(memory.images + buffer * layout_.buffer_words);
     if (layout_.has_whole_images()) {
       switch (layout_.pack_bytes) {

@@ -15,6 +15,7 @@
 /// by sum.
 
 #include "gemm_activation.hpp"
+#include "item_shares.hpp"
 #include "tensor_inputs.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
@@ -53,7 +54,7 @@ class tensor_kernel : tensor_inputs<T> {
   tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
       : inputs(problem, layout),
         teams_(teams),
-        items_(layout.items(problem.images)),
+        shares_(item_shares::of(layout.image_bands(problem.images), teams / layout.parts, layout.images)),
         by_run_stretches_(layout.run_stretches),
         by_runs_(layout.runs),
         by_columns_(static_cast<int>(problem.columns)) {}
@@ -67,24 +68,27 @@ class tensor_kernel : tensor_inputs<T> {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     const int thread = member.team_rank();
     const int part = member.league_rank() % layout_.parts;
-    const int teams_of_part = member.league_size() / layout_.parts;
+    const int team = member.league_rank() / layout_.parts;
     const scratch memory = scratch_of(member);
     for (int at = thread; at < layout_.images_words(); at += most_threads) memory.images[at] = 0;
     copy_weights(memory, part, thread);
     if (thread == 0) *memory.is_unusual = 0;
     member.team_barrier();
 
-    std::int64_t item = member.league_rank() / layout_.parts;
+    const auto item_at = [&](std::int64_t image) { return place_of(image, shares_.count(team, image)); };
+    const std::int64_t end = shares_.end(team);
+    std::int64_t image = shares_.first(team);
     int buffer = 0;
-    if (item < items_) copy_images(memory, item, buffer, thread);
-    while (item < items_) {
+    if (image < end) copy_images(memory, item_at(image), buffer, thread);
+    while (image < end) {
       wait_for_copies();
       member.team_barrier();
       copy_again(memory, buffer, thread);
       member.team_barrier();
-      const std::int64_t next = item + teams_of_part;
+      const item_place item = item_at(image);
+      const std::int64_t next = shares_.after(team, image);
       const bool is_prefetched = layout_.buffers() == 2;
-      if (is_prefetched && next < items_) copy_images(memory, next, 1 - buffer, thread);
+      if (is_prefetched && next < end) copy_images(memory, item_at(next), 1 - buffer, thread);
       if (*memory.is_unusual != 0) {
         compute_sums(memory, item, part, buffer, thread);
       } else {
@@ -92,8 +96,8 @@ class tensor_kernel : tensor_inputs<T> {
       }
       member.team_barrier();
       if (thread == 0) *memory.is_unusual = 0;
-      if (!is_prefetched && next < items_) copy_images(memory, next, buffer, thread);
-      item = next;
+      if (!is_prefetched && next < end) copy_images(memory, item_at(next), buffer, thread);
+      image = next;
       if (is_prefetched) buffer = 1 - buffer;
     }
   }
@@ -152,17 +156,26 @@ class tensor_kernel : tensor_inputs<T> {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, std::int64_t item, int part, int buffer,
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const item_place& place, int part, int buffer,
                                            int thread) const {
-    const item_place place = place_of(item);
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
     const int groups = (stretches + form::stretches_of_group - 1) / form::stretches_of_group;
     const int lane = thread % lanes;
+    const int run_length = run_length_of(place);
+    row_target targets[2];
+    int block_of_targets = -1;
     PRUMO_KEEP_LOOP
     for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
       const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
       const int block = work - group * layout_.part_blocks;
       const int first = group * form::stretches_of_group;
+      if (block != block_of_targets) {
+        PRUMO_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          targets[half] = target_of(memory, place, part, block * tensor_layout::unit_rows + lane / 4 + half * 8);
+        }
+        block_of_targets = block;
+      }
       result_place places[form::stretches_of_group];
       PRUMO_UNROLL
       for (int which = 0; which < form::stretches_of_group; ++which) {
@@ -186,49 +199,61 @@ class tensor_kernel : tensor_inputs<T> {
         weights += 128;
       }
       PRUMO_UNROLL
-      for (int half = 0; half < 2; ++half) {
-        const int row_of_part = block * tensor_layout::unit_rows + lane / 4 + half * 8;
-        const int unit_row = part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part;
-        const int stacked = by_channels_.quotient(unit_row);
-        if (stacked >= layout_.stacked_rows) continue;
-        const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+      for (int which = 0; which < form::stretches_of_group; ++which) {
+        if (first + which >= stretches) break;
+        result_place at = places[which];
+        at.of_run += lane % 4 * 4;
+        const int left = run_length - at.of_run;
+        const std::int64_t distance = distance_of(at);
         PRUMO_UNROLL
-        for (int which = 0; which < form::stretches_of_group; ++which) {
-          if (first + which >= stretches) break;
+        for (int half = 0; half < 2; ++half) {
+          const row_target& target = targets[half];
+          if (at.run * layout_.stacked_rows >= target.rows) continue;
           float results[4];
           PRUMO_UNROLL
           for (int i = 0; i < 4; ++i) results[i] = sums[2 * which + i / 2][half * 2 + i % 2];
-          result_place at = places[which];
-          at.of_run += lane % 4 * 4;
-          store(run_at(place, at, channel, stacked), memory.bias[row_of_part], results);
+          store(target.to + distance, left, target.bias, results);
         }
       }
     }
   }
 
-  /// Neighbouring results of an output channel in y.
-  struct run_of_results {
-    T* to;
-    int count;
-    std::int64_t distance;
+  /// Where the results of a row of the unit go: those of an output channel in one of the stacked rows.
+  struct row_target {
+    T* to;     ///< the first result of the item
+    int rows;  ///< of y, from the first one of the item on; none if the row of the unit is not used
+    float bias;
   };
 
-  KOKKOS_FORCEINLINE_FUNCTION run_of_results run_at(const item_place& place, const result_place& at, int channel,
-                                                    int stacked) const {
-    T* const plane = problem_.y.plane(place.first_image + at.image, channel);
-    const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
-    if (layout_.has_flat_results) {
-      const int columns = static_cast<int>(problem_.columns);
-      const int length = (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * columns;
-      return {plane + std::int64_t{place.first_row} * columns + at.of_run, length - at.of_run, 1};
-    }
-    const int row = at.run * layout_.stacked_rows + stacked;
-    return {plane + (place.first_row + row) * problem_.y.row_stride + at.of_run * problem_.y.column_stride,
-            row < rows_left ? layout_.run_length - at.of_run : 0, problem_.y.column_stride};
+  KOKKOS_FORCEINLINE_FUNCTION row_target target_of(const scratch& memory, const item_place& place, int part,
+                                                   int row_of_part) const {
+    const int unit_row = part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part;
+    const int stacked = by_channels_.quotient(unit_row);
+    if (stacked >= layout_.stacked_rows) return {nullptr, 0, 0.0f};
+    const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
+    const int row = place.first_row + stacked;
+    // Flat results have no gaps between rows, and no stacked ones.
+    const std::int64_t row_stride = layout_.has_flat_results ? problem_.columns : problem_.y.row_stride;
+    return {problem_.y.plane(place.first_image, channel) + row * row_stride, static_cast<int>(problem_.rows) - row,
+            memory.bias[row_of_part]};
   }
 
-  /// Activates and stores neighbouring results.
-  KOKKOS_FORCEINLINE_FUNCTION void store(const run_of_results& run, float bias, float (&results)[4]) const {
+  /// The results of a run that are there.
+  KOKKOS_FORCEINLINE_FUNCTION int run_length_of(const item_place& place) const {
+    if (!layout_.has_flat_results) return layout_.run_length;
+    const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
+    return (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * static_cast<int>(problem_.columns);
+  }
+
+  /// The elements of y from the first result of an item to that at a place, in a row of the unit.
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t distance_of(const result_place& at) const {
+    const std::int64_t of_image = at.image * problem_.y.image_stride;
+    if (layout_.has_flat_results) return of_image + at.of_run;
+    return of_image + at.run * layout_.stacked_rows * problem_.y.row_stride + at.of_run * problem_.y.column_stride;
+  }
+
+  /// Activates and stores neighbouring results, of which `count` are there.
+  KOKKOS_FORCEINLINE_FUNCTION void store(T* to, int count, float bias, float (&results)[4]) const {
     T rounded[4];
     PRUMO_UNROLL
     for (int i = 0; i < 4; ++i) {
@@ -240,40 +265,39 @@ class tensor_kernel : tensor_inputs<T> {
       }
       rounded[i] = T(value);
     }
-    const auto address = reinterpret_cast<std::uintptr_t>(run.to);
-    if (run.count >= 4 && run.distance == 1 && address % (4 * sizeof(T)) == 0) {
-      prumo::detail::store_pack(run.to,
-                                prumo::detail::device_pack<T, 4>{rounded[0], rounded[1], rounded[2], rounded[3]});
-    } else if (run.count >= 4 && run.distance == 1 && address % (2 * sizeof(T)) == 0) {
-      prumo::detail::store_pack(run.to, prumo::detail::device_pack<T, 2>{rounded[0], rounded[1]});
-      prumo::detail::store_pack(run.to + 2, prumo::detail::device_pack<T, 2>{rounded[2], rounded[3]});
+    const std::int64_t column_stride = layout_.has_flat_results ? 1 : problem_.y.column_stride;
+    const auto address = reinterpret_cast<std::uintptr_t>(to);
+    if (count >= 4 && column_stride == 1 && address % (4 * sizeof(T)) == 0) {
+      prumo::detail::store_pack(to, prumo::detail::device_pack<T, 4>{rounded[0], rounded[1], rounded[2], rounded[3]});
+    } else if (count >= 4 && column_stride == 1 && address % (2 * sizeof(T)) == 0) {
+      prumo::detail::store_pack(to, prumo::detail::device_pack<T, 2>{rounded[0], rounded[1]});
+      prumo::detail::store_pack(to + 2, prumo::detail::device_pack<T, 2>{rounded[2], rounded[3]});
     } else {
       PRUMO_UNROLL
       for (int i = 0; i < 4; ++i) {
-        if (i < run.count) run.to[i * run.distance] = rounded[i];
+        if (i < count) to[i * column_stride] = rounded[i];
       }
     }
   }
 
   /// The results of an item sum by sum.
-  KOKKOS_FUNCTION void compute_sums(const scratch& memory, std::int64_t item, int part, int buffer, int thread) const {
-    const item_place place = place_of(item);
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const item_place& place, int part, int buffer,
+                                    int thread) const {
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
     const int places = stretches * form::stretch;
     const int rows = layout_.part_blocks * tensor_layout::unit_rows;
+    const int run_length = run_length_of(place);
     const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
     PRUMO_KEEP_LOOP
     for (int work = thread; work < places * rows; work += most_threads) {
       const int row_of_part = work / places;
-      const int unit_row = part * rows + row_of_part;
-      const int stacked = by_channels_.quotient(unit_row);
-      const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-      if (stacked >= layout_.stacked_rows) continue;
+      const row_target target = target_of(memory, place, part, row_of_part);
       const int which = work - row_of_part * places;
       result_place at = find(which / form::stretch);
       at.of_run += which % form::stretch;
-      const run_of_results run = run_at(place, at, channel, stacked);
-      if (run.count <= 0) continue;
+      if (at.run * layout_.stacked_rows >= target.rows || at.of_run >= run_length) continue;
+      const int unit_row = part * rows + row_of_part, stacked = by_channels_.quotient(unit_row);
+      const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
       const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
       float sum = 0;
       PRUMO_KEEP_LOOP
@@ -288,13 +312,13 @@ class tensor_kernel : tensor_inputs<T> {
           }
         }
       }
-      if (problem_.bias != nullptr) sum = sum + memory.bias[row_of_part];
-      *run.to = T(activated_at_length(problem_.activation, sum));
+      if (problem_.bias != nullptr) sum = sum + target.bias;
+      target.to[distance_of(at)] = T(activated_at_length(problem_.activation, sum));
     }
   }
 
   std::int64_t teams_;
-  std::int64_t items_;
+  item_shares shares_;
   index_divider by_run_stretches_;
   index_divider by_runs_;
   index_divider by_columns_;
