@@ -138,8 +138,10 @@ class direct_device_choice : direct_device_estimate<C> {
         layout.is_stream ? (bands * layout.tiles_of_image() + layout.threads - 1) / layout.threads : bands;
     const std::int64_t most = std::min(useful, std::max<std::int64_t>(1, wanted / layout.parts));
     if (layout.is_stream || most == 0) return static_cast<int>(most);
-    // No more than it takes for the most that one of them has.
-    return static_cast<int>(prumo::detail::divide_up(bands, prumo::detail::divide_up(bands, most)));
+    // With a few teams less, the one with the most has as much, and some are alone on their multiprocessors. With many
+    // less, multiprocessors would be idle.
+    const std::int64_t fewer = prumo::detail::divide_up(bands, prumo::detail::divide_up(bands, most));
+    return static_cast<int>(8 * fewer >= 7 * most ? fewer : most);
   }
 
   bool fits(const direct_device_layout& layout) const {
