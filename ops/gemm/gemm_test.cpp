@@ -197,7 +197,7 @@ TYPED_TEST(gemm_typed, each_number_of_rows_and_few_columns) {
 }
 
 /// Rows of B that are read as far as possible in one go, by more than one tile of rows of C; rows that are about a
-/// multiple of 1 KiB apart, by few rows and by several.
+/// multiple of 1 KiB apart, by few rows and by several. And rows of C whose last block has one column.
 TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
   using T = TypeParam;
   struct extents {
@@ -209,7 +209,9 @@ TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
                                 {7, 1024, 30},
                                 {27, 514, 9},
                                 {37, 6001, 90},
-                                {50, 5120, 170}}) {
+                                {50, 5120, 170},
+                                {30, 8193, 7},
+                                {26, 6721, 7}}) {
     const auto a = place<T>(m, k, placing::right);
     const auto b = place<T>(k, n, placing::right);
     set_uniform(a, 1);

@@ -19,6 +19,7 @@
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
@@ -154,8 +155,10 @@ class direct_gemm_host_kernel {
     if constexpr (!widens) {
       if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
     }
-    multiply(sums, blocks_.columns);
-    for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * blocks_.columns, at, row + i);
+    // Not as long as rows of other blocks: the last block of a row may be so narrow that its tiles have more rows.
+    const std::int64_t stride = prumo::detail::round_up(at.columns, panel);
+    multiply(sums, stride);
+    for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * stride, at, row + i);
   }
 
   /// Sums of 16-bit numbers, complete in registers. Rows of them are kept without gaps, so that a panel may be written

@@ -56,7 +56,7 @@ TYPED_TEST(direct_blocks_of, any_shape_fits_into_its_memory) {
   using T = TypeParam;
   for (const std::int64_t threads : {1, 2, 3, 16, 96}) {
     for (const std::int64_t m : {1, 3, 4, 7, 12, 13, 24, 25, 33, 48, 62, 96, 97, 500, 20000}) {
-      for (const std::int64_t n : {1, 5, 15, 16, 17, 31, 32, 33, 64, 96, 99, 128, 500, 512, 1024, 5120, 30001}) {
+      for (const std::int64_t n : {1, 5, 15, 16, 17, 31, 32, 33, 64, 96, 99, 128, 500, 512, 1024, 5120, 6721, 8193, 30001}) {
         for (const std::int64_t k : {1, 2, 8, 16, 17, 33, 64, 65, 130, 170, 192, 257, 368, 1100, 20000}) {
           if (std::min(m, n) > 96 && k > 192) continue;  // no direct product
           for (const bool has_rows : {true, false}) {
