@@ -224,24 +224,31 @@ TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
   }
 }
 
+/// Rows that begin anywhere in a line, in one block and in several, with and without gaps. 31 rows leave one over.
 TYPED_TEST(gemm_typed, short_sums_past_the_caches) {
   using T = TypeParam;
   this->ctx.set_working_set(std::size_t{1} << 40);
-  for (const std::size_t n : {7u, 64u, 96u, 533u}) {
-    const auto a = place<T>(31, 10, placing::right);
-    const auto b = place<T>(10, n, placing::right);
+  struct extents {
+    std::size_t n, k;
+  };
+  struct factors {
+    double alpha, beta;
+  };
+  for (const auto& [n, k] : {extents{7, 10}, {64, 10}, {96, 10}, {301, 20}, {259, 1}, {533, 10}, {1606, 17}}) {
+    const auto a = place<T>(31, k, placing::right);
+    const auto b = place<T>(k, n, placing::right);
     set_uniform(a, 1);
     set_uniform(b, 2);
     for (const std::string_view implementation : this->implementations) {
-      const auto c = place<T>(31, n, placing::padded_right);
-      Kokkos::deep_copy(c, static_cast<T>(2.0f));
-      const std::string what = std::string(implementation) + " n = " + std::to_string(n);
-      if (this->run(implementation, false, false, 0.5, a, b, 0, c)) {
-        expect_product<T>(false, false, 0.5, a, b, 0, 2, c, what);
-      }
-      Kokkos::deep_copy(c, static_cast<T>(2.0f));
-      if (this->run(implementation, false, false, 1, a, b, 0.25, c)) {
-        expect_product<T>(false, false, 1, a, b, 0.25, 2, c, what + ", beta");
+      for (const placing pc : {placing::right, placing::padded_right}) {
+        for (const auto& [alpha, beta] : {factors{1, 0}, {0.5, 0}, {1, 0.25}}) {
+          const auto c = place<T>(31, n, pc);
+          Kokkos::deep_copy(c, static_cast<T>(2.0f));
+          if (!this->run(implementation, false, false, alpha, a, b, beta, c)) continue;
+          expect_product<T>(false, false, alpha, a, b, beta, 2, c,
+                            std::string(implementation) + " n = " + std::to_string(n) + " k = " + std::to_string(k) +
+                                " alpha = " + std::to_string(alpha) + " beta = " + std::to_string(beta));
+        }
       }
     }
   }

@@ -65,9 +65,14 @@ struct direct_blocks {
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
   /// own: a line that two threads write parts of moves to and fro between their caches.
   bool are_rows_first = false;
+  /// Whether C goes past the caches. Each block but the first one of its rows then begins with `front` columns that the
+  /// block before it has, too, so that both write whole lines only.
+  bool streams = false;
+  std::int64_t front = 0;
 
+  /// \param may_stream whether C may go past the caches
   template <class T>
-  static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads) {
+  static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads, bool may_stream) {
     direct_blocks blocks;
     // More than a first-level cache holds. If more of A is in the next one, a prefetch costs little.
     constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
@@ -79,6 +84,8 @@ struct direct_blocks {
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
     if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {
+      blocks.streams = may_stream;
+      blocks.front = may_stream ? line_elements<T> : 0;
       blocks.cut_for_registers(problem, threads);
     } else {
       blocks.cut_for_kept_sums(problem, threads);
@@ -86,6 +93,10 @@ struct direct_blocks {
     blocks.put_rows_first(problem, threads);
     return blocks;
   }
+
+  /// Elements of a cache line.
+  template <class T>
+  static constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(T));
 
  private:
   static constexpr std::int64_t longest_in_registers = 256;
@@ -195,7 +206,9 @@ struct direct_blocks {
     depth = problem.k;
     const bool is_low = problem.m <= 4 * sizes::tile_rows && is_far && !copies_b;
     const std::int64_t kept = is_low ? sizes::cached_elements : sizes::copied_elements;
-    const std::int64_t fitting = std::clamp(kept / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns);
+    const std::int64_t fitting =
+        std::clamp(kept / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns) -
+        round_up(front, sizes::panel);
     cut(problem, least_rows, fitting);
     cut(problem, std::max(least_rows, block_products / (columns * problem.k)), fitting);
     cut_for_threads(problem, threads);

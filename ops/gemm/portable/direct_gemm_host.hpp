@@ -13,6 +13,7 @@
 
 #include "direct_blocks.hpp"
 #include "direct_columns_host.hpp"
+#include "direct_streams_host.hpp"
 #include "direct_tiles_host.hpp"
 #include "direct_widening_host.hpp"
 #include "gemm_entries.hpp"
@@ -37,26 +38,29 @@ class direct_gemm_host_kernel {
   static constexpr int lanes = simd<C>::lanes;
   static constexpr std::int64_t panel = sizes::panel;
   static constexpr bool widens = widens_for_direct<T>;
-  /// Lines that two rows share are written twice if rows go past the caches, which costs more than it saves. And if
-  /// writing takes only a part of the time, ordinary stores are written back while sums are computed.
-  static constexpr std::int64_t longest_streamed_sum = 16;
-  /// Long rows, most of whose lines are their own, or shorter ones without shared lines.
-  static bool has_whole_lines(const gemm_problem<T>& problem) {
-    constexpr std::int64_t line = 64 / static_cast<std::int64_t>(sizeof(T));
-    return problem.n >= 16 * line ||
-           (problem.n >= 6 * line && problem.n % line == 0 && problem.c.row_stride % line == 0);
+  /// Whether C may go past the caches. Lines that two rows share are written twice then, which costs more than it
+  /// saves if rows are short. And if writing takes only a part of the time, ordinary stores are written back while sums
+  /// are computed.
+  static bool may_stream(const gemm_problem<T>& problem, scaled_form form, bool stores_sums) {
+    constexpr std::int64_t line = direct_blocks::line_elements<T>, few_lines = 6, some_lines = 16;
+    constexpr std::int64_t short_sum = 16, longer_sum = 20;
+    const bool reads_c = form != scaled_form::store && form != scaled_form::scale;
+    if (widens || problem.c.column_stride != 1 || reads_c) return false;
+    const bool has_tiles = has_direct_streams && stores_sums, has_long_rows = problem.n >= some_lines * line;
+    if (problem.k > short_sum) {
+      return has_tiles && has_long_rows && problem.b.column_stride == 1 && problem.k <= longer_sum;
+    }
+    const bool has_whole_lines = problem.n % line == 0 && problem.c.row_stride % line == 0;
+    return has_long_rows || ((has_tiles || has_whole_lines) && problem.n >= few_lines * line);
   }
 
  public:
   /// \param streams whether C goes past the caches, where it is not read
   direct_gemm_host_kernel(const gemm_problem<T>& problem, bool streams, std::int64_t threads)
       : problem_(problem),
-        blocks_(direct_blocks::of(problem, threads)),
         form_(choose_form(problem.alpha, problem.beta)),
-        streams_(streams && !widens && problem.c.column_stride == 1 && has_whole_lines(problem) &&
-                 problem.k <= longest_streamed_sum && (form_ == scaled_form::store || form_ == scaled_form::scale)),
-        writes_sums_(!streams_ && !widens && problem.c.column_stride == 1 && form_ == scaled_form::store &&
-                     !problem.has_epilogue()) {}
+        stores_sums_(!widens && problem.c.column_stride == 1 && form_ == scaled_form::store && !problem.has_epilogue()),
+        blocks_(direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_))) {}
 
   std::int64_t blocks() const { return blocks_of_c() * blocks_.parts; }
   std::int64_t blocks_of_c() const { return problem_.batch * blocks_.row_blocks * blocks_.column_blocks; }
@@ -78,6 +82,8 @@ class direct_gemm_host_kernel {
       operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
       if constexpr (widens) {
         multiply_and_narrow(rows_of_a, b, at, widened, memory);
+      } else if (has_direct_streams && blocks_.streams && stores_sums_) {
+        multiply_and_stream(rows_of_a, b, at);
       } else {
         // The first tile prefetches what the next block reads.
         if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
@@ -101,7 +107,7 @@ class direct_gemm_host_kernel {
       }
       if (blocks_.parts == 1) finish(at, kept);
     }
-    if (streams_) prumo::detail::streaming_fence();
+    if (blocks_.streams) prumo::detail::streaming_fence();
   }
 
   /// Adds up the parts of a block of C.
@@ -115,7 +121,7 @@ class direct_gemm_host_kernel {
       for (std::int64_t i = 0; i < count; ++i) sums[i] += own[i];
     }
     finish(at, sums);
-    if (streams_) prumo::detail::streaming_fence();
+    if (blocks_.streams) prumo::detail::streaming_fence();
   }
 
  private:
@@ -133,8 +139,9 @@ class direct_gemm_host_kernel {
     const std::int64_t inner = by_rows ? blocks_.column_blocks : blocks_.row_blocks;
     const std::int64_t row = (by_rows ? within / inner : within % inner) * blocks_.rows;
     const std::int64_t column = (by_rows ? within % inner : within / inner) * blocks_.columns;
-    return {block / of_matrix, row, column, std::min(blocks_.rows, problem_.m - row),
-            std::min(blocks_.columns, problem_.n - column)};
+    const std::int64_t front = column == 0 ? 0 : blocks_.front;
+    return {block / of_matrix, row, column - front, std::min(blocks_.rows, problem_.m - row),
+            std::min(blocks_.columns, problem_.n - column) + front};
   }
 
   T* c_of(const area& at, std::int64_t row) const {
@@ -146,7 +153,7 @@ class direct_gemm_host_kernel {
   template <int Rows>
   void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
                            std::int64_t rows, C* sums) const {
-    const bool to_c = writes_sums_ && (at.columns >= panel || is_overwritten(at, row + rows - 1));
+    const bool to_c = stores_sums_ && !blocks_.streams && (at.columns >= panel || is_overwritten(at, row + rows - 1));
     const auto multiply = [&](C* to, std::int64_t stride) {
       operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, nullptr);
       if (sizes::has_large_caches && blocks_.prefetches_a && at.column == 0) a.next = a.data + rows * a.row_stride;
@@ -159,6 +166,24 @@ class direct_gemm_host_kernel {
     const std::int64_t stride = prumo::detail::round_up(at.columns, panel);
     multiply(sums, stride);
     for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * stride, at, row + i);
+  }
+
+  /// The same for all tiles of a block of C that goes past the caches.
+  void multiply_and_stream([[maybe_unused]] const direct_rows_of_a<T>& rows_of_a, [[maybe_unused]] const operand_b& b,
+                           [[maybe_unused]] const area& at) const {
+    if constexpr (has_direct_streams) {
+      using streams = direct_streams<C>;
+      const auto multiply = [&]<int Rows>(std::int64_t row) {
+        const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, nullptr);
+        streams::template multiply<Rows>(
+            a, b, problem_.k,
+            {c_of(at, row), problem_.c.row_stride, at.columns, at.column == 0, at.column + at.columns == problem_.n});
+      };
+      std::int64_t row = 0;
+      for (; at.rows - row >= 3; row += 3) multiply.template operator()<3>(row);
+      if (at.rows - row == 2) multiply.template operator()<2>(row);
+      if (at.rows - row == 1) multiply.template operator()<1>(row);
+    }
   }
 
   /// Sums of 16-bit numbers, complete in registers. Rows of them are kept without gaps, so that a panel may be written
@@ -230,18 +255,28 @@ class direct_gemm_host_kernel {
     if constexpr (widens) {
       if (stride == 1) return prumo::detail::narrow(sums, to, count);
     } else {
-      if (streams_) return prumo::detail::stream_run(to, sums, count);
+      if (blocks_.streams) return stream_row(sums, at, to);
       if (stride == 1) return static_cast<void>(std::copy_n(sums, count, to));
     }
     for (std::int64_t j = 0; j < count; ++j) to[j * stride] = static_cast<T>(sums[j]);
   }
 
+  /// Writes a row of a block of C past the caches. A line that two blocks share is written by the second one.
+  void stream_row(const C* sums, const area& at, T* to) const {
+    constexpr std::int64_t line = direct_blocks::line_elements<T>;
+    const auto behind = [](const T* element) {
+      return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(element) % 64 / sizeof(T));
+    };
+    const std::int64_t begin = at.column == 0 ? 0 : line - behind(to);
+    const std::int64_t end = at.columns - (at.column + at.columns == problem_.n ? 0 : behind(to + at.columns));
+    prumo::detail::stream_run(to + begin, sums + begin, end - begin);
+  }
+
   gemm_problem<T> problem_;
+  scaled_form form_;
+  bool stores_sums_;  ///< C is the sums as they are in registers
   direct_blocks blocks_;
   C* workspace_ = nullptr;
-  scaled_form form_;
-  bool streams_;
-  bool writes_sums_;  ///< registers go to C
 };
 
 /// Adds up what the kernel's parts left in the workspace.
