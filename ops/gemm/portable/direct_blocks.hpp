@@ -183,6 +183,23 @@ struct direct_blocks {
     while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
   }
 
+  /// Gives each thread as many rows, if it has enough of them for high tiles, and in place of columns that are copied.
+  /// Rows in whole tiles could be so unequal that of two threads one had 240 of 392.
+  template <class T>
+  bool share_rows(const gemm_problem<T>& problem, std::int64_t threads, std::int64_t most_rows) {
+    constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
+    const std::int64_t rows_of_thread = divide_up(problem.m, threads);
+    const std::int64_t least_rows = copies_b ? 4 * tile_rows : tile_rows / 2;
+    if (threads == 1 || problem.batch > 1 || rows_of_thread < least_rows) return false;
+    const std::int64_t blocks_of_thread = std::max<std::int64_t>(1, (rows_of_thread + most_rows / 2) / most_rows);
+    rows = divide_up(problem.m, threads * blocks_of_thread);
+    // Seven rows behind the last high tile would be tiles of four and three.
+    constexpr std::int64_t unit = 4, many_rows = 32;
+    if (rows >= many_rows) rows = round_up(rows, unit);
+    row_blocks = divide_up(problem.m, rows);
+    return true;
+  }
+
   /// Puts blocks of the same rows behind each other if B stays in a cache meanwhile. If they are few, they are made
   /// equal, because each thread gets some of them.
   template <class T>
@@ -210,8 +227,9 @@ struct direct_blocks {
         std::clamp(kept / problem.k / sizes::panel * sizes::panel, sizes::panel, most_columns) -
         round_up(front, sizes::panel);
     cut(problem, least_rows, fitting);
-    cut(problem, std::max(least_rows, block_products / (columns * problem.k)), fitting);
-    cut_for_threads(problem, threads);
+    const std::int64_t most_rows = std::max(least_rows, block_products / (columns * problem.k));
+    cut(problem, most_rows, fitting);
+    if (!share_rows(problem, threads, most_rows)) cut_for_threads(problem, threads);
   }
 
   /// The sums of a block are kept in a cache, and in registers over a block of the depth.

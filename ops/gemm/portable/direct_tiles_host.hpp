@@ -182,10 +182,21 @@ class direct_tiles {
           [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(sums_of(i) + j * lanes); });
     }
     // Lines of C arrive while sums are computed. The panel before has prefetched a line that this one shares with it.
-    if (sizes::has_large_caches && !Adds && prefetches_c) {
-      prumo::detail::for_each_register<Rows, lines_of(Vectors)>([&](int i, int line) PRUMO_ALWAYS_INLINE {
-        __builtin_prefetch(sums_of(i) + (line + 1) * line_elements - 1, 1);
-      });
+    // High tiles ask for those of one row with each product, because loads would wait behind all of them together.
+    constexpr bool may_prefetch_c = sizes::has_large_caches && !Adds, spreads_c = may_prefetch_c && has_many_rows;
+    const auto prefetch_row = [](const C* row) PRUMO_ALWAYS_INLINE {
+      prumo::detail::for_each_register<lines_of(Vectors), 1>(
+          [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row + (line + 1) * line_elements - 1, 1); });
+    };
+    [[maybe_unused]] const C* row_of_c = nullptr;
+    [[maybe_unused]] const C* const last_row_of_c = to + (rows - 1) * to_stride;
+    if (may_prefetch_c && prefetches_c) {
+      if constexpr (spreads_c) {
+        row_of_c = to;
+        for (std::int64_t i = depth; i < rows; ++i, row_of_c += to_stride) prefetch_row(row_of_c);
+      } else {
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { prefetch_row(sums_of(i)); });
+      }
     }
     // Rows of B may lie so far from each other that processors do not see that they are read one after the other. The
     // rows behind a short block of the depth are not read next, except for sums that are kept.
@@ -202,6 +213,12 @@ class direct_tiles {
     std::int64_t left = depth - then;
     do {
       do {
+        if constexpr (spreads_c) {
+          if (row_of_c != nullptr) {
+            prefetch_row(row_of_c);
+            if (row_of_c < last_row_of_c) row_of_c += to_stride;
+          }
+        }
         if constexpr (prefetches_a) {
           // Two lines hold what 24 rows read in a step.
           if (next != nullptr) {
