@@ -48,7 +48,10 @@ template <class T>
 bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   constexpr bool is_f16 = std::is_same_v<T, f16>;
   constexpr std::int64_t few_products = std::int64_t{1} << (is_f16 ? 18 : 16);
-  constexpr std::int64_t long_sum = 1024, few_entries = is_f16 ? 4096 : 256;
+  // Units for matrix products multiply all but few entries of bf16 faster than two cores do that share long sums.
+  constexpr std::int64_t long_sum = 1024, longer_sum = 3000, longest_sum = 16384;
+  const std::int64_t few_of_bf16 = problem.k < longer_sum ? 80 : problem.k < longest_sum ? 128 : 256;
+  const std::int64_t few_entries = is_f16 ? 4096 : few_of_bf16;
   constexpr std::int64_t shortest_sum = is_f16 ? 4 : 2, long_row = 384, far_entries = std::int64_t{1} << 21;
   constexpr std::int64_t few_rows = 3, more_rows = is_f16 ? 8 : 24, short_sum = 32;
   constexpr std::int64_t far_elements = std::int64_t{1} << 18;
