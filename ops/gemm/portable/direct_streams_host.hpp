@@ -65,8 +65,9 @@ class direct_streams {
     std::int64_t column = 0;
     const auto begin = [&]<int Vectors>(int i, const vector(&sums)[Vectors]) PRUMO_ALWAYS_INLINE {
       writers[i].begin(sums[0], c.begins_rows ? c.to + i * c.stride : nullptr);
-      prumo::detail::for_each_register<1, Vectors - 1>(
-          [&](int, int j) PRUMO_ALWAYS_INLINE { writers[i].write(sums[j + 1], (j + 1) * lanes); });
+      prumo::detail::for_each_register<1, Vectors>([&](int, int j) PRUMO_ALWAYS_INLINE {
+        if (j > 0) writers[i].write(sums[j], j * lanes);
+      });
     };
     const auto write = [&]<int Vectors>(int i, const vector(&sums)[Vectors]) PRUMO_ALWAYS_INLINE {
       prumo::detail::for_each_register<1, Vectors>(
