@@ -76,6 +76,17 @@ void refuse_what_is_not_finite(const std::string& path, const std::vector<tensor
 
 bool is_digest(std::string_view name) { return name.ends_with("sha256"); }
 
+/// What a digest of the identity is of, for people.
+std::string_view content_of_digest(std::string_view name) {
+  if (name == "data_sha256") return "training images";
+  if (name == "test_data_sha256") return "test images";
+  if (name == "initial_weights_sha256") return "weights to begin with";
+  return name.substr(0, name.find('_'));
+}
+
+/// Checkpoints of earlier versions of prumo lack this text, so without it nothing is known to differ.
+bool came_later(std::string_view name) { return name == "test_data_sha256"; }
+
 /// The differences of two lists of texts in words; empty if there are none. A digest follows from something that the
 /// user named, so it is told only where nothing else differs.
 std::string differences(const checkpoint::texts& there, const checkpoint::texts& here) {
@@ -88,10 +99,12 @@ std::string differences(const checkpoint::texts& there, const checkpoint::texts&
   std::string chosen, digests;
   for (const auto& [name, ignored] : all) {
     const std::string before = shown(there, name), now = shown(here, name);
-    if (before == now) continue;
+    if (before == now || (came_later(name) && !there.contains(name))) continue;
     std::string& told = is_digest(name) ? digests : chosen;
     if (!told.empty()) told += ", ";
+    if (is_digest(name)) told.append("other ").append(content_of_digest(name)).append(" (");
     told.append(name).append(" is ").append(before).append(" in the file and ").append(now).append(" here");
+    if (is_digest(name)) told += ')';
   }
   return chosen.empty() ? digests : chosen;
 }
@@ -157,8 +170,7 @@ checkpoint read_checkpoint(const std::string& path, const checkpoint& expected, 
                    std::move(file.tensors)};
   if (const std::string other = differences(found.identity, expected.identity); !other.empty()) {
     bench::refuse_file(path, "belongs to another training: " + other +
-                                 "; repeat the command that made it, or name "
-                                 "another file");
+                                 "; repeat the command that made it, with the same files, or name another file");
   }
   const std::string other = differences(found.conditions, expected.conditions);
   if (!other.empty() && !allow_mixed) {

@@ -112,6 +112,7 @@ training_setup read_training_setup(const protocol::open_request& request) {
   setup.identity = {{"net", setup.files.net.description.name},
                     {"net_sha256", digest_of_text(data::net_text(setup.files.net.description))},
                     {"data_sha256", digest_of_set(setup.files.set)},
+                    {"test_data_sha256", digest_of_set(setup.test)},
                     {"initial_weights_sha256",
                      data::digest_of({data::tensor_of_doubles(
                          "", {static_cast<std::int64_t>(setup.initial_weights.size())}, setup.initial_weights)})},

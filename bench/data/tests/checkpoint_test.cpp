@@ -83,12 +83,46 @@ TEST(checkpoint, of_another_training_is_refused_with_all_that_differs) {
   write_checkpoint(path, made);
   checkpoint other = made;
   other.identity["initial_weights_sha256"] = "bb";
-  EXPECT_THAT(refusal_of(path, other), HasSubstr("initial_weights_sha256 is aa in the file and bb here"));
+  EXPECT_THAT(refusal_of(path, other),
+              HasSubstr("other weights to begin with (initial_weights_sha256 is aa in the file and bb here)"));
   other.identity["net"] = "mnist-2f";
   other.identity["learning_rate"] = "1";
   EXPECT_THAT(refusal_of(path, other),
               HasSubstr("another training: learning_rate is 0.1 in the file and 1 here, net is lenet5 in the file and "
                         "mnist-2f here; repeat"));
+}
+
+TEST(checkpoint, of_a_training_with_other_images_is_refused) {
+  const scratch_folder folder;
+  const std::string path = folder / "c";
+  checkpoint made = a_checkpoint();
+  made.identity["data_sha256"] = "aa";
+  made.identity["test_data_sha256"] = "bb";
+  write_checkpoint(path, made);
+  checkpoint other = made;
+  other.identity["test_data_sha256"] = "cc";
+  for (const bool allow_mixed : {false, true}) {
+    EXPECT_THAT(
+        refusal_of(path, other, allow_mixed),
+        HasSubstr("belongs to another training: other test images (test_data_sha256 is bb in the file and cc here); "
+                  "repeat the command that made it, with the same files"));
+  }
+  other.identity["data_sha256"] = "dd";
+  EXPECT_THAT(refusal_of(path, other),
+              AllOf(HasSubstr("other training images (data_sha256 is aa in the file and dd here)"),
+                    HasSubstr("other test images")));
+}
+
+/// Earlier versions of prumo did not write which test images a training had.
+TEST(checkpoint, of_an_earlier_version_is_read_with_any_test_images) {
+  const scratch_folder folder;
+  const std::string path = folder / "c";
+  write_checkpoint(path, a_checkpoint());
+  checkpoint now = a_checkpoint();
+  now.identity["test_data_sha256"] = "bb";
+  EXPECT_EQ(read_checkpoint(path, now).arrays.size(), 3U);
+  now.identity["data_sha256"] = "aa";
+  EXPECT_THAT(refusal_of(path, now), HasSubstr("data_sha256 is not told in the file and aa here"));
 }
 
 TEST(checkpoint, of_other_conditions_is_refused_unless_that_is_allowed) {

@@ -189,6 +189,10 @@ class Trainings(unittest.TestCase):
         refused("shuffle is true", shuffle=False)
         refused("batch is 4", batch=5)
         refused("momentum is 0.9 in the file", optimizer="sgd")
+        os.mkdir(self.path("other"))
+        write_images(self.path("other"), [[0] * 144] * TESTS, [0] * TESTS, (2, 9, 8))
+        refused("other test images (test_data_sha256 is", test_images=self.path("other", "images"))
+        refused("other test images (test_data_sha256 is", test_labels=self.path("other", "labels"))
         if "f64" in self.training["dtypes"]:
             refused("dtype is f32", dtype="f64")
         refused("", own=session, data=content[:-5])
