@@ -9,7 +9,8 @@ namespace prumo::worker {
 /// Kokkos between initialisation and finalisation. Its own warnings are off, because `hello` has them.
 class kokkos_session {
  public:
-  /// Takes Kokkos' own arguments (`--kokkos-num-threads=4`). Throws if the device cannot be used.
+  /// Takes Kokkos' own arguments (`--kokkos-num-threads=4`). Throws if the device cannot be used, or if the environment
+  /// chooses a number of threads with which Kokkos would end the program.
   kokkos_session(int& argc, char** argv);
   ~kokkos_session();
   kokkos_session(const kokkos_session&) = delete;

@@ -19,6 +19,7 @@
 #include "terminal/nearest_name.hpp"
 #include "terminal/program_error.hpp"
 #include "workers/python_peers.hpp"
+#include <prumo/protocol/thread_number.hpp>
 
 #include <fmt/format.h>
 
@@ -105,6 +106,17 @@ void prepare_environment(const std::vector<std::string>& folders) {
   if (before != nullptr || !python_path.empty()) ::setenv("PYTHONPATH", python_path.c_str(), 1);
   limit_spinning();
   bind_threads();
+}
+
+void check_thread_variables(bool puts_aside) {
+  for (const char* variable : protocol::thread_variables) {
+    const char* const value = std::getenv(variable);
+    if (value == nullptr) continue;
+    const std::string why = protocol::why_no_threads(variable, value);
+    if (why.empty()) continue;
+    if (!puts_aside) refuse_usage(why);
+    ::unsetenv(variable);
+  }
 }
 
 fs::path program_path() {

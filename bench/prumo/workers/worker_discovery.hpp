@@ -40,6 +40,11 @@ struct worker_options {
 /// are bound to cores, unless the user has decided how they wait and where they run.
 void prepare_environment(const std::vector<std::string>& folders);
 
+/// Refuses a number of threads in the environment with which workers on this machine cannot start.
+/// \param puts_aside whether other numbers are chosen, so that such a variable is taken out of the environment instead
+/// \throws program_error (wrong usage)
+void check_thread_variables(bool puts_aside);
+
 /// Whether a worker or backend of this name is prumo's own; everything else is a peer.
 [[nodiscard]] bool is_own_backend(std::string_view name);
 

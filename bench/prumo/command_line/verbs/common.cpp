@@ -50,6 +50,7 @@ exit_code with_fleet(const fleet_options& options, device_facts facts,
                      const std::function<exit_code(worker_fleet&)>& use) {
   const interrupt_guard guard;
   prepare_environment(options.workers.folders);
+  if (options.workers.launcher.empty()) check_thread_variables(!options.threads.empty());
   worker_fleet fleet(discover_workers(options.workers), options.client);
   try {
     open_fleet(fleet, options, facts);

@@ -93,6 +93,21 @@ TEST_F(threads, what_the_shell_chose_is_put_aside) {
   EXPECT_FALSE(environment.contains("GOMP_CPU_AFFINITY"));
 }
 
+TEST_F(threads, that_are_none_in_the_environment_are_refused_and_put_aside_by_other_numbers) {
+  for (const char* name : {"OMP_NUM_THREADS", "KOKKOS_NUM_THREADS"}) {
+    for (const char* value : {"1000000", "0", "-3", "abc", "1e3"}) {
+      const scoped_variable number(name, value);
+      const std::string told = std::string("prumo: the environment has ") + name + "=" + value +
+                               ", which is no number of threads from 1 to 512; set one, for example " + name +
+                               "=4, or unset it to use all processors";
+      expect_refusal(run_prumo(bench({"--no-probe"})), 2, told);
+      expect_refusal(run_prumo(joined({"devices"}, fake_worker_words())), 2, told);
+      const json document = measured({"--threads", "2", "--no-probe", "--force"}, "--domains 2,2");
+      EXPECT_EQ(document.at("devices").at(0).at("worker").at("environment").at("OMP_NUM_THREADS"), "2");
+    }
+  }
+}
+
 #if defined(__linux__)
 TEST_F(threads, are_bound_to_cores_unless_the_user_decided) {
   const scoped_variable binding("OMP_PROC_BIND", std::nullopt);
