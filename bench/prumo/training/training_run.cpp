@@ -93,6 +93,7 @@ void training_run::prepare(open_training& training) {
   std::error_code ignored;
   if (plan_.resume && !plan_.checkpoint.empty() && std::filesystem::exists(plan_.checkpoint, ignored)) {
     training.load(absolute_path(plan_.checkpoint), plan_.allow_mixed);
+    checkpoint_ = checkpoint_state::current;
     if (training.open() || training.done()) {
       tell_(fmt::format("goes on from {}, epoch {}, {:.0f} % of its steps\n", plan_.checkpoint, training.epoch(),
                         100 * training.share_of_epoch()));
@@ -117,6 +118,7 @@ void training_run::save_checkpoint(open_training& training) {
   show(training, "writing the checkpoint");
   try {
     training.save_checkpoint(absolute_path(plan_.checkpoint));
+    if (training.started()) checkpoint_ = checkpoint_state::current;
     if (std::exchange(lacks_checkpoint_, false)) warn_(fmt::format("{} is written again", plan_.checkpoint));
   } catch (const file_error& error) {
     if (error.why() == file_error::cause::input) throw;
@@ -145,6 +147,7 @@ void training_run::store(const open_training& training, bool interrupted) {
 void training_run::take_turn(open_training& training, double seconds) {
   const interrupt_delay until_it_is_finished;
   show(training, fmt::format("epoch {}/{}, {:.0f} %", training.epoch(), plan_.epochs, 100 * training.share_of_epoch()));
+  if (checkpoint_ == checkpoint_state::current) checkpoint_ = checkpoint_state::earlier;
   const bool epoch_ended = training.advance(seconds);
   if (!training.started()) return;
   if (epoch_ended) tell_epoch(training);

@@ -3,6 +3,7 @@
 
 #include "results/results_file.hpp"
 #include "terminal/progress.hpp"
+#include "training/interrupted_training.hpp"
 #include "training/open_training.hpp"
 #include "training/training_inputs.hpp"
 #include "training/training_options.hpp"
@@ -44,6 +45,9 @@ class training_run {
   ///         program_error where a checkpoint would have to hold several trainings; interrupted
   training_outcome run();
 
+  /// What the checkpoint holds now.
+  [[nodiscard]] checkpoint_state checkpoint() const { return checkpoint_; }
+
   /// The places that are trained: every device, in each way that was asked for, by type and number of images.
   [[nodiscard]] std::vector<training_place> places() const;
 
@@ -66,6 +70,7 @@ class training_run {
   const training_plan& plan_;
   std::function<void(const std::string&)> tell_, warn_;
   std::size_t done_ = 0;
+  checkpoint_state checkpoint_ = checkpoint_state::none;
   bool several_ways_ = false, several_batches_ = false, lacks_checkpoint_ = false, lacks_weights_ = false;
 };
 

@@ -178,16 +178,22 @@ finished_run end_run(const bench_options& options, const bench_files& files, con
   return {std::move(resources), std::move(document), std::move(finished)};
 }
 
+bool keep_finished(const bench_options& options, const bench_files& files, const results_writer& writer, double elapsed,
+                   const machine_watch& machine) {
+  if (writer.results().empty()) return false;
+  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
+  std::ignore = finished.tell(exit_code::interrupted);
+  return files.results.is_regular() && finished.has_results();
+}
+
 exit_code interrupted_end(const bench_options& options, const bench_files& files, const results_writer& writer,
                           double elapsed, const machine_watch& machine) {
   if (writer.results().empty()) {
     print_error("prumo: interrupted: nothing was finished\n");
     return exit_code::interrupted;
   }
-  const finished_files finished(files, writer, final_document(options, writer, measure_resources(elapsed), machine));
   std::string told = plural(writer.results().size(), "result is finished", "results are finished");
-  std::ignore = finished.tell(exit_code::interrupted);
-  if (files.results.is_regular() && finished.has_results()) {
+  if (keep_finished(options, files, writer, elapsed, machine)) {
     told += fmt::format(" in {}; the same command with --resume continues", sanitize(options.output));
   }
   print_error(fmt::format("prumo: interrupted: {}\n", told));

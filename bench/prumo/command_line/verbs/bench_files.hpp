@@ -68,6 +68,11 @@ struct finished_run {
 [[nodiscard]] finished_run end_run(const bench_options& options, const bench_files& files, const results_writer& writer,
                                    worker_fleet& fleet, steady_time started, machine_watch& machine);
 
+/// Writes what an interrupted run has finished into its files. \return whether -o is a file that holds results now
+/// \param elapsed seconds since the program began
+[[nodiscard]] bool keep_finished(const bench_options& options, const bench_files& files, const results_writer& writer,
+                                 double elapsed, const machine_watch& machine);
+
 /// Keeps what an interrupted run has finished, and prints how much it is and how to continue.
 /// \param elapsed seconds since the program began
 [[nodiscard]] exit_code interrupted_end(const bench_options& options, const bench_files& files,

@@ -10,6 +10,7 @@
 #include "terminal/shell_words.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
+#include "training/interrupted_training.hpp"
 #include "training/trained_weights.hpp"
 #include "training/training_report.hpp"
 #include "training/training_run.hpp"
@@ -144,15 +145,15 @@ std::string taken_lines(const train_options& options, const training_inputs& inp
 }
 
 exit_code interrupted_training(const train_options& options, const bench_files& files, const results_writer& writer,
-                               double elapsed, const machine_watch& machine) {
-  const std::string& checkpoint = options.plan.checkpoint;
-  std::error_code ignored;
-  const bool saved = !checkpoint.empty() && fs::exists(checkpoint, ignored);
-  const exit_code code = interrupted_end(options.bench, files, writer, elapsed, machine);
-  if (saved)
-    print_error(fmt::format("prumo: the checkpoint {} is whole; the same command with --resume goes on\n",
-                            sanitize(checkpoint)));
-  return code;
+                               checkpoint_state checkpoint, double elapsed, const machine_watch& machine) {
+  const bool in_file = keep_finished(options.bench, files, writer, elapsed, machine);
+  const std::string results_file = in_file ? options.bench.output : std::string();
+  std::string start = "prumo: interrupted: ";
+  for (const std::string& line :
+       kept_when_interrupted(writer.results(), results_file, options.plan.checkpoint, checkpoint)) {
+    print_error(std::exchange(start, "prumo: ") + sanitize(line) + '\n');
+  }
+  return exit_code::interrupted;
 }
 
 exit_code train(train_options& options, const training_inputs& inputs, bench_files& files, worker_fleet& fleet,
@@ -184,20 +185,20 @@ exit_code train(train_options& options, const training_inputs& inputs, bench_fil
     print_notes(std::vector{note});
   };
   writer.on_note(warn);
+  const auto tell = [&](const std::string& line) {
+    shown.clear();
+    print_report(line, output_taken);
+  };
+  training_run run(fleet, inputs, writer, shown, options.plan, tell, warn);
   training_outcome outcome;
   try {
-    const auto tell = [&](const std::string& line) {
-      shown.clear();
-      print_report(line, output_taken);
-    };
-    training_run run(fleet, inputs, writer, shown, options.plan, tell, warn);
     outcome = run.run();
     machine.look_at_end(fleet);
   } catch (const interrupted&) {
     shown.clear();
     fleet.quit();
     machine.finish();
-    return interrupted_training(options, files, writer, seconds_since(started), machine);
+    return interrupted_training(options, files, writer, run.checkpoint(), seconds_since(started), machine);
   }
   const auto [resources, document, finished] = end_run(options.bench, files, writer, fleet, started, machine);
   std::string text = '\n' + training_report(document, options.plot, style) + published_lines(inputs, style);

@@ -20,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -143,7 +144,9 @@ TEST_F(train_test, interrupted_leaves_a_checkpoint_and_a_valid_file) {
   running.send_signal(SIGINT);
   const program_result result = running.wait();
   EXPECT_EQ(result.code, 130) << result.err;
-  EXPECT_THAT(result.err, HasSubstr("the same command with --resume goes on"));
+  EXPECT_THAT(result.err, ContainsRegex("prumo: interrupted: (no epoch is|1 epoch is|[0-9] epochs are) finished"));
+  EXPECT_THAT(result.err, HasSubstr("prumo: the checkpoint " + in("c") +
+                                    " has every step so far; the same command with --resume goes on from it\n"));
   const json entry = only_result(in("r.json"));
   EXPECT_EQ(entry.at("time_s").at("stop"), "interrupted");
   EXPECT_LT(entry.at("epochs").size(), 5U) << "the run was not cut short";
@@ -152,6 +155,27 @@ TEST_F(train_test, interrupted_leaves_a_checkpoint_and_a_valid_file) {
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(content_of(in("w")), whole);
   EXPECT_EQ(only_result(in("r.json")).at("time_s").at("stop"), "budget");
+}
+
+TEST_F(train_test, interrupted_without_a_checkpoint_says_what_is_lost) {
+  const auto interrupted = [&](const std::string& file, const std::vector<std::string>& words) {
+    background_program running(joined({PRUMO_PROGRAM}, train_words(joined(words, {"-o", in(file)}), "--delay 0.1")));
+    for (int i = 0; i < 6000 && !std::filesystem::exists(in(file)); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    running.send_signal(SIGINT);
+    const program_result result = running.wait();
+    EXPECT_EQ(result.code, 130) << result.err;
+    return result.err;
+  };
+  EXPECT_THAT(
+      interrupted("a", {}),
+      AllOf(ContainsRegex("prumo: interrupted: (1 epoch is|[0-9] epochs are) finished; the results are in "),
+            HasSubstr("prumo: its weights are lost, because only --checkpoint FILE keeps what a training needs")));
+  // Trainings of other batches come one after the other: the first is whole when its results are in the file.
+  EXPECT_THAT(
+      interrupted("b", {"--batch", "600,1", "--epochs", "1"}),
+      HasSubstr("prumo: the same command with --resume keeps 1 training that is whole and begins the others anew"));
 }
 
 TEST_F(train_test, killed_three_times_ends_with_the_weights_of_a_run_that_was_not) {
