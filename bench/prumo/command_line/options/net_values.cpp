@@ -9,6 +9,13 @@
 #include <algorithm>
 
 namespace prumo::bench {
+namespace {
+
+std::vector<std::string> types_or_usual(const std::vector<std::string>& words) {
+  return words.empty() ? std::vector<std::string>{"f32"} : split_list("--dtype", words);
+}
+
+}  // namespace
 
 std::string net_description() {
   return fmt::format("a net by name ({}; default lenet5), or its JSON file", fmt::join(nets::known_nets(), ", "));
@@ -31,9 +38,22 @@ std::vector<std::int64_t> read_batches(const std::vector<std::string>& words, co
 }
 
 std::vector<std::string> read_net_types(const std::vector<std::string>& words) {
-  if (words.empty()) return {"f32"};
-  std::vector<std::string> types = split_list("--dtype", words);
+  std::vector<std::string> types = types_or_usual(words);
   for (const std::string& type : types) check_choice("--dtype", type, {"f32", "f64", "f16", "bf16"});
+  return types;
+}
+
+std::vector<std::string> read_training_types(const std::vector<std::string>& words) {
+  std::vector<std::string> types = types_or_usual(words);
+  for (const std::string& type : types) {
+    if (type == "f16" || type == "bf16") {
+      refuse_usage(
+          fmt::format("--dtype: nets are not trained in {}; the types of a training are f32 and f64. --weights FILE "
+                      "--weights-dtype {} rounds the weights of one to {} at its end",
+                      type, type, type));
+    }
+    check_choice("--dtype", type, {"f32", "f64"});
+  }
   return types;
 }
 

@@ -21,5 +21,7 @@ namespace prumo::bench {
 
 /// The values of `--dtype`, or f32 if there are none.
 [[nodiscard]] std::vector<std::string> read_net_types(const std::vector<std::string>& words);
+/// The same for a training, which has fewer types.
+[[nodiscard]] std::vector<std::string> read_training_types(const std::vector<std::string>& words);
 
 }  // namespace prumo::bench

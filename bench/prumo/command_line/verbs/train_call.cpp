@@ -126,7 +126,7 @@ class train_call : public verb_call {
   void read_plan(training_plan& plan) const {
     constexpr std::int64_t usual_epochs = 5, most_usual_epochs = 40;
     plan.batches = read_batches(batches_, "64");
-    plan.dtypes = read_net_types(dtypes_);
+    plan.dtypes = read_training_types(dtypes_);
     plan.implementations = split_list("--impl", implementations_);
     if (!until_.empty()) {
       plan.until = read_quantity("--until", [&] { return parse_percentage(until_); });

@@ -259,7 +259,6 @@ TEST_F(train_test, a_worker_that_trains_no_nets_is_unsupported) {
   const program_result result = run_prumo(joined({"train", "--digits", "60"}, fake_worker_words()));
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.out, HasSubstr("worker 'fake' trains no nets"));
-  EXPECT_THAT(train({"--dtype", "f16"}).out, HasSubstr("nets are not trained in f16"));
 }
 
 TEST_F(train_test, shows_what_others_published) {
@@ -276,6 +275,11 @@ TEST_F(train_test, explains_itself_and_its_mistakes) {
   expect_refusal(train({"--batch", "0"}), 2, "--batch: '0' is not a whole number from 1");
   expect_refusal(train({"--loss", "softmx"}), 2, "did you mean 'softmax'?");
   expect_refusal(train({"--optimizer", "adma"}), 2, "did you mean 'adam'?");
+  expect_refusal(train({"--dtype", "f16"}), 2,
+                 "--dtype: nets are not trained in f16; the types of a training are f32 and f64");
+  expect_refusal(train({"--dtype", "f32,bf16"}), 2, "--weights FILE --weights-dtype bf16 rounds the weights of one");
+  expect_refusal(train({"--dtype", "f33"}), 2,
+                 "--dtype: unknown value 'f33'; did you mean 'f32'? There are: f32, f64.");
   expect_refusal(train({"--until", "98"}), 2, "--until");
   expect_refusal(train({"--until", "101%"}), 2, "more than 100%");
   expect_refusal(train({"--learning-rate", "0"}), 2, "--learning-rate: a rate above 0");
