@@ -127,6 +127,11 @@ std::string labels_beside(const std::string& images) {
   return (path.parent_path() / name).string();
 }
 
+bool is_named_net(const nets::description& net) {
+  const auto known = nets::known_nets();
+  return std::ranges::find(known, net.name) != known.end() && nets::named_net(net.name) == net;
+}
+
 std::string net_line(const data::net& net) {
   const nets::image_shape& input = net.description.input;
   return fmt::format("net: {}, {} x {} x {} pixels, {} classes, {} weights, {:.4g} Mflop an image",

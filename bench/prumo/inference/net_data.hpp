@@ -50,6 +50,10 @@ class temporary_folder {
 /// `t10k-labels-idx1-ubyte.gz` for `t10k-images-idx3-ubyte.gz`.
 [[nodiscard]] std::string labels_beside(const std::string& images);
 
+/// Whether this is the net that prumo knows by its name, and not another one that is called so: published figures are
+/// of that net alone.
+[[nodiscard]] bool is_named_net(const nets::description& net);
+
 /// A sentence about the net: its size, classes and weights.
 [[nodiscard]] std::string net_line(const data::net& net);
 

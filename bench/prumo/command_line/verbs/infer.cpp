@@ -55,6 +55,7 @@ json plan_record(const infer_options& options, const net_inputs& inputs) {
 
 /// What others published about the net, if there is anything.
 std::string published_lines(const net_inputs& inputs, const json& document, const text_style& style) {
+  if (!is_named_net(inputs.net().description)) return {};
   const std::vector<std::string> folders = worker_folders();
   const std::vector<std::string> known = published_set_names(folders);
   const std::vector<std::string> name{inputs.net().description.name};

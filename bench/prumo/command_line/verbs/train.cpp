@@ -108,6 +108,13 @@ bench_files open_all_files(train_options& options) {
   return open_files(options.bench);
 }
 
+/// Whether a net takes images such as those of MNIST, into as many classes.
+bool takes_mnist(const data::net& net) {
+  constexpr nets::image_shape of_mnist{1, 28, 28};
+  constexpr std::int64_t classes = 10;
+  return net.description.input == of_mnist && net.facts.classes == classes;
+}
+
 /// What others published about trainings of such nets.
 std::string published_lines(const training_inputs& inputs, const text_style& style) {
   const std::vector<std::string> folders = worker_folders();
@@ -119,8 +126,9 @@ std::string published_lines(const training_inputs& inputs, const text_style& sty
       lines += published_trainings(it.document, style);
     }
   };
-  if (inputs.net().description.name == "mnist-2f") add("mnist-cuda");
-  add("mnist-training");
+  const data::net& net = inputs.net();
+  if (net.description.name == "mnist-2f" && is_named_net(net.description)) add("mnist-cuda");
+  if (takes_mnist(net)) add("mnist-training");
   return lines.empty() ? lines : '\n' + lines;
 }
 

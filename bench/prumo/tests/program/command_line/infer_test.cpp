@@ -23,6 +23,7 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// `prumo infer` of a few digits or of the data that the words name, with the scripted worker.
 program_result infer(std::vector<std::string> words, const std::string& options = {}) {
@@ -129,6 +130,14 @@ TEST_F(infer_test, shows_what_others_published_of_a_net) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("weights: those that come with prumo, trained on digits"),
                                 HasSubstr("Published: ece408-2019")));
+}
+
+TEST_F(infer_test, shows_no_published_figures_beside_another_net_of_the_same_name) {
+  const std::string other = write("other.json", R"({"schema": "prumo.net/1", "name": "ece408-2019",
+    "input": {"channels": 1, "height": 28, "width": 28}, "layers": [{"type": "dense", "features": 10}]})");
+  const program_result result = infer({"--net", other, "--level", "net", "--batch", "10"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("net: ece408-2019, 1 x 28 x 28 pixels"), Not(HasSubstr("Published"))));
 }
 
 TEST_F(infer_test, runs_a_net_in_every_way_that_is_named) {

@@ -5,6 +5,7 @@
 #include <prumo/data/safetensors.hpp>
 #include <prumo/data/weights_file.hpp>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -266,6 +267,26 @@ TEST_F(train_test, shows_what_others_published) {
   ASSERT_EQ(result.code, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("loss original, sgd, learning rate 0.1"), HasSubstr("Tesla T4"),
                                 HasSubstr("GTX 1660 Ti"), HasSubstr("uniform in (-0.5, 0.5)")));
+}
+
+TEST_F(train_test, shows_published_figures_only_beside_what_they_are_of) {
+  const auto written = [&](const std::string& name, int width, int classes) {
+    const std::string path = in(fmt::format("{}-{}-{}.json", name, width, classes));
+    std::ofstream(path) << fmt::format(
+        R"({{"schema": "prumo.net/1", "name": "{}", "input": {{"channels": 1, "height": 28, "width": {}}},
+            "layers": [{{"type": "dense", "features": {}}}]}})",
+        name, width, classes);
+    return path;
+  };
+  const auto shown = [&](const std::string& net) {
+    const program_result result = train({"--net", net, "--epochs", "1"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_THAT(shown("lenet5"), AllOf(HasSubstr("GTX 1660 Ti"), Not(HasSubstr("Tesla T4"))));
+  EXPECT_THAT(shown(written("mnist-2f", 28, 10)), AllOf(HasSubstr("GTX 1660 Ti"), Not(HasSubstr("Tesla T4"))));
+  EXPECT_THAT(shown(written("mnist-2f", 27, 10)), Not(HasSubstr("published")));
+  EXPECT_THAT(shown(written("own", 28, 11)), Not(HasSubstr("published")));
 }
 
 TEST_F(train_test, explains_itself_and_its_mistakes) {
