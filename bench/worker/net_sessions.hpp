@@ -52,8 +52,12 @@ class net_sessions final : public protocol::workload_handler {
         place_net(plan, request.batch, files.set.images.count, cache_bytes_, request.transferred);
     const std::string label =
         plan.net().name + " " + request.dtype + " with batches of " + std::to_string(request.batch) + " images";
-    require_device_memory(instance_, label, place.device_bytes);
-    protocol::require_memory(label + " on the host", place.host_bytes);
+    if constexpr (is_host_space<Exec>) {
+      protocol::require_memory(label, protocol::bytes_sum(place.device_bytes, place.host_bytes));
+    } else {
+      require_device_memory(instance_, label, place.device_bytes);
+      protocol::require_memory(label + " on the host", place.host_bytes);
+    }
     auto made = std::make_unique<net_session<Exec>>(instance_, request, std::move(files), std::move(plan), place);
     protocol::open_answer answer;
     answer.place_s = protocol::seconds_since(begun);

@@ -49,9 +49,10 @@ class training_session {
     const nets::forward_plan plan(setup.files.net.description, type);
     const auto width = static_cast<std::int64_t>(dtype_size(type));
     constexpr std::int64_t weight_arrays = 4, passes = 3;
+    const std::int64_t of_a_step = std::min(setup.options.batch, setup.files.set.images.count);
     const std::int64_t numbers = protocol::bytes_sum(
         protocol::bytes_product(weight_arrays, plan.weights_elements()),
-        protocol::bytes_product(setup.options.batch, passes * plan.arena_elements(1) + plan.net().input.size()));
+        protocol::bytes_product(of_a_step, passes * plan.arena_elements(1) + plan.net().input.size()));
     return protocol::bytes_sum(protocol::bytes_product(numbers, width),
                                static_cast<std::int64_t>(setup.files.set.images.pixels.size()));
   }

@@ -53,7 +53,7 @@ struct trainer<Exec>::parts {
   parts(context<Exec>& owner, const description& net, dtype type, training_options how,
         std::span<const std::uint8_t> set_pixels, std::span<const std::uint8_t> set_labels)
       : parts(owner, net, type, std::move(how)) {
-    task.images = checked_images(plan, options, set_pixels, set_labels);
+    set_images(checked_images(plan, options, set_pixels, set_labels));
     choose_way();
     pixels = memory("pixels", set_pixels.size());
     // Steps take images at random places. With small pages, each asks for an address that is in no near table.
@@ -71,7 +71,7 @@ struct trainer<Exec>::parts {
   parts(context<Exec>& owner, const description& net, training_options how, const array_ref& x,
         const array_ref& targets)
       : parts(owner, net, x.type, std::move(how)) {
-    task.images = checked_numbers(ctx, plan, options, x, targets);
+    set_images(checked_numbers(ctx, plan, options, x, targets));
     task.numbers = without_label(x);
     task.targets = without_label(targets);
     choose_way();
@@ -89,6 +89,12 @@ struct trainer<Exec>::parts {
     array.read_label = nullptr;
     array.labelled = nullptr;
     return array;
+  }
+
+  /// A step of more images than there are is one of all, and takes memory for no more.
+  void set_images(std::int64_t images) {
+    task.images = images;
+    options.batch = std::min(options.batch, images);
   }
 
   void choose_way() { choice = &chosen_way(ctx.instance(), task); }

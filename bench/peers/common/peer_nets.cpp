@@ -113,7 +113,8 @@ protocol::open_answer peer_nets::open_training(const protocol::open_request& req
   // Pixels of both sets; weights, gradients and two moments; what layers make and its gradients.
   std::int64_t of_image = setup->files.net.description.input.size();
   for (const nets::layer_facts& it : facts.layers) of_image += 2 * it.output.size();
-  const std::int64_t numbers = bytes_sum(bytes_product(4, facts.parameters), bytes_product(request.batch, of_image));
+  const std::int64_t images = std::min(request.batch, setup->files.set.images.count);
+  const std::int64_t numbers = bytes_sum(bytes_product(4, facts.parameters), bytes_product(images, of_image));
   const std::int64_t needed = bytes_sum(bytes_product(numbers, static_cast<std::int64_t>(bytes_of(type))),
                                         static_cast<std::int64_t>(setup->files.set.images.pixels.size()));
   protocol::require_memory("a training of " + setup->files.net.description.name + " " + request.dtype +

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,23 @@ TEST(training_repeatability, slices_and_reruns) {
       EXPECT_EQ(after_slices(ctx, of, slice), expected) << name(of) << ", slices of " << slice;
     }
     EXPECT_NE(expected.weights, of.set.weights);
+  }
+}
+
+TEST(training_repeatability, a_batch_of_more_images_than_there_are_is_one_of_all) {
+  constexpr std::int64_t images = 13;
+  for (const description& net : {named_net("mnist-2f"), named_net("lenet5"), tests::unusual_net()}) {
+    context<exec> ctx;
+    setting of{small_set(net, images), {.batch = images}, dtype::f32};
+    for (const std::string& implementation : of.set.implementations(ctx, of.options, of.type)) {
+      of.options.implementation = implementation;
+      of.options.batch = images;
+      const training_state expected = after_slices(ctx, of, repeated_steps);
+      for (const std::int64_t batch : {images + 1, std::numeric_limits<std::int64_t>::max()}) {
+        of.options.batch = batch;
+        EXPECT_EQ(after_slices(ctx, of, repeated_steps), expected) << name(of) << ", batches of " << batch;
+      }
+    }
   }
 }
 

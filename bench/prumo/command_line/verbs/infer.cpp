@@ -81,6 +81,14 @@ std::string taken_lines(const net_inputs& inputs, const text_style& style) {
   return lines + '\n';
 }
 
+/// What the user may not expect of a batch of more images than there are; empty if there is none.
+std::string note_of_repeats(const infer_options& options, const net_inputs& inputs) {
+  const std::int64_t largest = std::ranges::max(options.plan.batches);
+  if (!options.plan.batches_chosen || largest <= inputs.images()) return {};
+  return fmt::format("a batch of {} takes some of the {} images more than once, and needs memory for all that it takes",
+                     largest, inputs.images());
+}
+
 void print_list(const infer_options& options, const net_inputs& inputs, const worker_fleet& fleet,
                 const std::vector<std::vector<std::optional<std::string>>>& implementations) {
   std::string text = taken_lines(inputs, style_for(STDOUT_FILENO));
@@ -106,6 +114,7 @@ exit_code measure(const infer_options& options, const net_inputs& inputs, bench_
     print_list(options, inputs, fleet, implementations);
     return exit_code::done;
   }
+  if (std::string repeats = note_of_repeats(options, inputs); !repeats.empty()) notes.push_back(std::move(repeats));
   machine.look_at_start(fleet);
   if (std::string concern = machine.concern_at_start(); !concern.empty()) notes.push_back(std::move(concern));
   print_notes(notes);
@@ -155,6 +164,13 @@ exit_code measure(const infer_options& options, const net_inputs& inputs, bench_
   if (outcome.wrong > 0) return finished.tell(exit_code::no);
   // Batches that nobody asked for may be too large for a machine; the table says which.
   const bool lacks = outcome.lacking_memory > 0 && options.plan.batches_chosen;
+  if (lacks)
+    print_error("prumo: a batch did not fit into memory; the table says what it needs. Choose a smaller --batch\n");
+  if (document.at("results").empty()) {
+    print_error(
+        "prumo: nothing was measured: --transfer names images that are copied to a device, and no device here has a "
+        "memory of its own. Measure --transfer resident\n");
+  }
   if (outcome.failed > 0 || lacks || outcome.measured == 0) return finished.tell(exit_code::machine_cannot);
   return finished.tell(exit_code::done);
 }

@@ -7,6 +7,7 @@
 #include "results/published_figures.hpp"
 #include "results/result_fields.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/plural.hpp"
 #include "terminal/shell_words.hpp"
 #include "terminal/standard_output.hpp"
 #include "terminal/units.hpp"
@@ -137,13 +138,16 @@ std::string recipe_line(const train_options& options, const training_inputs& inp
   const std::int64_t batch = options.plan.batches.front();
   std::string optimizer = fmt::format("{}, learning rate {:g}", recipe.optimizer, recipe.learning_rate);
   if (recipe.optimizer == "momentum") optimizer += fmt::format(", momentum {:g}", recipe.momentum);
-  return fmt::format("training: loss {}, {}, batches of {} ({} steps an epoch), {}, {}{}", recipe.loss, optimizer,
-                     batch, (inputs.train_images() + batch - 1) / batch,
-                     recipe.shuffle ? "an order of its own for each epoch" : "in the order of the file",
+  const std::int64_t images = inputs.train_images();
+  const std::string batches =
+      batch > images ? fmt::format("{}, which are all {} images", batch, images) : fmt::format("{}", batch);
+  const std::string steps = plural(static_cast<std::size_t>((images - 1) / batch + 1), "step", "steps");
+  return fmt::format("training: loss {}, {}, batches of {} ({} an epoch), {}, {}{}", recipe.loss, optimizer, batches,
+                     steps, recipe.shuffle ? "an order of its own for each epoch" : "in the order of the file",
                      options.plan.until ? fmt::format("until {} of the test images are right, at most ",
                                                       format_percent(100 * *options.plan.until))
                                         : std::string(),
-                     fmt::format("{} epochs", options.plan.epochs));
+                     plural(static_cast<std::size_t>(options.plan.epochs), "epoch", "epochs"));
 }
 
 std::string taken_lines(const train_options& options, const training_inputs& inputs, const text_style& style) {
@@ -216,6 +220,9 @@ exit_code train(train_options& options, const training_inputs& inputs, bench_fil
   if (outcome.wrong > 0) return finished.tell(exit_code::no);
   for (const std::string& it : outcome.unsaved) {
     print_error(fmt::format("prumo: {} could not be written at last, and is as it was before\n", sanitize(it)));
+  }
+  if (outcome.lacking_memory > 0) {
+    print_error("prumo: a training did not fit into memory; the table says what it needs. Choose a smaller --batch\n");
   }
   if (outcome.failed > 0 || outcome.lacking_memory > 0 || outcome.trained == 0 || !outcome.unsaved.empty()) {
     return finished.tell(exit_code::machine_cannot);

@@ -40,7 +40,7 @@ struct training_options {
   nets::optimizer optimizer = nets::optimizer::sgd;
   double learning_rate = 0.1;
   double momentum = 0.9;    ///< of the optimizer `momentum`
-  std::int64_t batch = 64;  ///< images of a step; the last step of an epoch takes those that are left
+  std::int64_t batch = 64;  ///< images of a step, at most all; the last step of an epoch takes those that are left
   std::uint64_t seed = 1;   ///< of the initial weights and of the order of images
   bool shuffle = true;      ///< false: every epoch takes the images as they lie
   /// `layers`, `fused`, `persistent`; empty for the first one that can train the net.

@@ -216,7 +216,18 @@ TEST_F(infer_test, a_batch_beyond_memory_is_skipped_with_the_reason) {
   const program_result result = infer({"--batch", "10,5000000", "--level", "net", "-o", in("r.json")});
   EXPECT_EQ(result.code, 3) << result.err;
   EXPECT_THAT(result.out, HasSubstr("too little memory: needs memory for 5000000 images"));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("prumo: note: a batch of 5000000 takes some of the 20 images more than once"),
+                    HasSubstr("prumo: a batch did not fit into memory; the table says what it needs. Choose a smaller "
+                              "--batch")));
   EXPECT_EQ(load_results(in("r.json")).at("results").size(), 2U);
+}
+
+TEST_F(infer_test, without_a_device_to_transfer_to_says_so) {
+  const program_result result = infer({"--batch", "10", "--level", "net", "--transfer", "pageable"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("prumo: nothing was measured: --transfer names images that are copied to a device, and "
+                                    "no device here has a memory of its own. Measure --transfer resident"));
 }
 
 TEST_F(infer_test, a_wrong_net_ends_with_1) {

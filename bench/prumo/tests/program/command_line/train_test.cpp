@@ -241,6 +241,12 @@ TEST_F(train_test, trains_in_every_way_that_is_named_in_turns) {
   EXPECT_THAT(again.out, HasSubstr("kept from the earlier run"));
 }
 
+TEST_F(train_test, a_batch_of_more_images_than_there_are_is_one_of_all) {
+  const program_result result = train({"--batch", "100000000", "--epochs", "1"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("batches of 100000000, which are all 600 images (1"));
+}
+
 TEST_F(train_test, a_wrong_step_ends_with_1_and_trains_nothing) {
   const program_result result = train({"-o", in("r.json")}, "--wrong-net");
   EXPECT_EQ(result.code, 1) << result.err;
