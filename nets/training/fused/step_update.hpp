@@ -7,6 +7,7 @@
 /// not depend on the number of teams and threads.
 
 #include "dense_factors.hpp"
+#include "losses_of_groups.hpp"
 #include "step_body.hpp"
 
 namespace prumo::nets {
@@ -17,39 +18,6 @@ struct pending_change {
   int parameter = -1;                              ///< -1: none
   C scale = 0, weight = 0, first = 0, second = 0;  ///< weight and moments have been loaded
 };
-
-/// Adds the losses and correct answers of all groups to the counters.
-template <class Team, class C>
-PRUMO_STEP_FUNCTION void add_losses_of_groups(const Team& team, const step_data<C>& data, int groups) {
-  // What is loaded together comes first.
-  constexpr int groups_together = Team::lanes == 1 ? 1 : 4;
-  double before[2] = {0, 0}, sums[2] = {0, 0};
-  if (team.lane() == 0) {
-    before[0] = data.counters->sums[0];
-    before[1] = data.counters->sums[1];
-  }
-  PRUMO_KEEP_LOOP
-  for (int begin = team.lane(); begin < groups; begin += groups_together * Team::lanes) {
-    double values[groups_together][2];
-    PRUMO_UNROLL
-    for (int k = 0; k < groups_together; ++k) {
-      const int group = begin + k * Team::lanes;
-      values[k][0] = group < groups ? data.sums[2 * group] : 0;
-      values[k][1] = group < groups ? data.sums[2 * group + 1] : 0;
-    }
-    PRUMO_UNROLL
-    for (int k = 0; k < groups_together; ++k) {
-      sums[0] += values[k][0];
-      sums[1] += values[k][1];
-    }
-  }
-  sums[0] = sum_of_lanes(team, sums[0]);
-  sums[1] = sum_of_lanes(team, sums[1]);
-  if (team.lane() == 0) {
-    data.counters->sums[0] = before[0] + sums[0];
-    data.counters->sums[1] = before[1] + sums[1];
-  }
-}
 
 template <class Team, class C>
 class step_update {
@@ -191,18 +159,20 @@ class step_update {
       const bool has_tile = slot < at_once && first + slot < tiles;
       const update_tile tile = has_tile ? data_.update_tiles[first + slot] : update_tile{update_tile::losses, 0, 0};
       constexpr int units = tile_columns / Team::lanes;
+      const bool is_dense = has_tile && tile.layer >= 0;
       C sum[units][wide_outputs][2];
-      if (has_tile && tile.layer >= 0) {
+      if (is_dense) {
         sum_wide(tile, slice, slices, sum);
-      } else if (has_tile) {
-        sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
+      } else {
+        set_zero(sum);
+        if (has_tile) sum_slice(tile, slice, slices, of_slot + slice * tile_sums);
       }
       PRUMO_UNROLL
       for (int part = 0; part < wide_outputs; part += wide_part_outputs) {
-        const bool has_part = has_tile && (tile.layer >= 0 || (part == 0 && tile.layer == update_tile::filters));
-        if (has_part && tile.layer >= 0) store_part(sum, part, of_slot + slice * tile_sums);
+        const bool is_of_filters = has_tile && part == 0 && tile.layer == update_tile::filters;
+        if (is_dense) store_part(sum, part, of_slot + slice * tile_sums);
         team_.barrier();
-        const int count = !has_part ? 0 : tile.layer >= 0 ? tile_sums : tile_columns;
+        const int count = is_dense ? tile_sums : is_of_filters ? tile_columns : 0;
         for (int i = slice * Team::lanes + team_.lane(); i < count; i += slices * Team::lanes) {
           pending_change<C> it = of_sum<true>(tile, part * wide_columns + i);
           if (it.parameter < 0) continue;
@@ -211,6 +181,16 @@ class step_update {
         }
         team_.barrier();
       }
+    }
+  }
+
+  /// The sums of a wide tile where there is none.
+  template <int Units>
+  PRUMO_STEP_FUNCTION static void set_zero(C (&sum)[Units][wide_outputs][2]) {
+    PRUMO_UNROLL
+    for (int unit = 0; unit < Units; ++unit) {
+      PRUMO_UNROLL
+      for (int k = 0; k < wide_outputs; ++k) sum[unit][k][0] = sum[unit][k][1] = 0;
     }
   }
 

@@ -92,7 +92,7 @@ class window_steps {
     C* const partials = data_.partials + static_cast<std::int64_t>(group) * table_.gradients;
     if (filter_.place >= 0) partials[filter_.place] = filter_.value;
     if (shared_.place >= 0) partials[shared_.place] = shared_.value;
-    image_.with_input([&](int input, int half, bool exists) { dense_.store_gradients(partials, input, half, exists); });
+    image_.with_input([&](int input, int part, bool exists) { dense_.store_gradients(partials, input, part, exists); });
     dense_.store_bias(partials);
     if (measures_loss() && team_.lane() == 0) {
       data_.sums[2 * group] = scratch_.sums()[0];
@@ -117,8 +117,8 @@ class window_steps {
     }
     if (team_.stretch() == team_.stretches() - 2) dense_.change_bias(rule);
     image_.begin_sums();
-    image_.sum_gradients([&](int input, C value, int half, bool exists) {
-      return dense_.change_backward(input, value, half, exists, rule);
+    image_.sum_gradients([&](int input, C value, int part, bool exists) {
+      return dense_.change_backward(input, value, part, exists, rule);
     });
     image_.share_sums();
     prumo::detail::wait_for_copy_groups<0>();
@@ -139,7 +139,7 @@ class window_steps {
         if (!dense_.has_softmax() && measures_loss()) dense_.add_loss(label_);
         dense_.sum_bias();
         image_.sum_gradients(
-            [&](int input, C value, int half, bool exists) { return dense_.sum_backward(input, value, half, exists); });
+            [&](int input, C value, int part, bool exists) { return dense_.sum_backward(input, value, part, exists); });
       }
       if (image >= count) break;
       image_.convolve();

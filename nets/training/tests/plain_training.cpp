@@ -31,7 +31,6 @@ class scratch_of_teams {
 struct no_place_to_meet {
   void arrive(bool, int) const { ADD_FAILURE() << "a team of a launch that has no meeting arrived at one"; }
   void wait() const { ADD_FAILURE() << "a team of a launch that has no meeting waited at one"; }
-  void operator()() const { wait(); }
 };
 
 }  // namespace

@@ -129,6 +129,36 @@ struct sums_of_lane {
   int first, count;
 };
 
+/// A round of share_sums(): gives away `Half` sums for as many of the lane at a distance, or adds up a single one.
+/// \return the first of the sums that this lane keeps
+template <int Half, int Count, class Team, class C>
+PRUMO_STEP_FUNCTION int share_half_of_sums(const Team& team, C (&sum)[Count], int distance) {
+  static_assert(2 * Half <= Count);
+  const bool upper = (team.lane() & distance) != 0;
+  if constexpr (Half == 0) {
+    sum[0] += team.across(sum[0], distance);
+  } else {
+    PRUMO_UNROLL
+    for (int i = 0; i < Half; ++i) {
+      const C other = team.across(upper ? sum[i] : sum[i + Half], distance);
+      sum[i] = (upper ? sum[i + Half] : sum[i]) + other;
+    }
+  }
+  return upper ? Half : 0;
+}
+
+/// The rounds of share_sums() from one on.
+template <int Round, int Count, class Team, class C>
+PRUMO_STEP_FUNCTION int share_sums_from_round(const Team& team, C (&sum)[Count], int group, int apart) {
+  if constexpr (Round < Team::lanes) {
+    if (Round >= group) return 0;
+    const int first = share_half_of_sums<Count / (2 * Round)>(team, sum, Round * apart);
+    return first + share_sums_from_round<2 * Round>(team, sum, group, apart);
+  } else {
+    return 0;
+  }
+}
+
 /// Adds up each of several sums over a group of lanes, and gives each lane its share of the totals, in the first places
 /// of `sum`. Lanes give away half of their sums for half of another lane's in each round, so the exchanges are fewer
 /// than the sums. All lanes of a stretch must call.
@@ -137,21 +167,7 @@ struct sums_of_lane {
 template <int Count, class Team, class C>
 PRUMO_STEP_FUNCTION sums_of_lane share_sums(const Team& team, C (&sum)[Count], int group, int apart = 1) {
   static_assert((Count & (Count - 1)) == 0);
-  int first = 0;
-  PRUMO_UNROLL
-  for (int round = 1; round < Team::lanes; round *= 2) {
-    if (round >= group) break;
-    const int half = Count / (2 * round), distance = round * apart;
-    const bool upper = (team.lane() & distance) != 0;
-    if (half == 0) sum[0] += team.across(sum[0], distance);
-    PRUMO_UNROLL
-    for (int i = 0; i < half; ++i) {
-      const C other = team.across(upper ? sum[i] : sum[i + half], distance);
-      sum[i] = (upper ? sum[i + half] : sum[i]) + other;
-    }
-    if (upper) first += half;
-  }
-  return {first, group < Count ? Count / group : 1};
+  return {share_sums_from_round<1>(team, sum, group, apart), group < Count ? Count / group : 1};
 }
 
 /// The larger of two numbers, the first one if one of them is a NaN.
