@@ -197,7 +197,7 @@ TEST_F(infer_test, refuses_weights_of_another_net_and_numbers_that_are_none) {
   data::tensor_file file;
   file.tensors = {data::tensor_of("conv1.weight", {4, 3, 3, 3}, std::vector<float>(108, 0.5F)),
                   data::tensor_of("conv1.bias", {4}, std::vector<float>(4, 0.5F)),
-                  data::tensor_of("dense1.weight", {17, 80}, std::vector<float>(17 * 80, 0.5F)),
+                  data::tensor_of("dense1.weight", {17, 80}, std::vector<float>(std::size_t{17} * 80, 0.5F)),
                   data::tensor_of("dense1.bias", {17}, std::vector<float>(17, 0.5F))};
   data::write_tensors(in("own.safetensors"), file);
   const std::vector<std::string> own{"--net", own_net(), "--data", own_data(false), "--level", "net", "--batch", "2"};
