@@ -226,8 +226,9 @@ TEST_F(infer_test, a_batch_beyond_memory_is_skipped_with_the_reason) {
 TEST_F(infer_test, without_a_device_to_transfer_to_says_so) {
   const program_result result = infer({"--batch", "10", "--level", "net", "--transfer", "pageable"});
   EXPECT_EQ(result.code, 3);
-  EXPECT_THAT(result.err, HasSubstr("prumo: nothing was measured: --transfer names images that are copied to a device, and "
-                                    "no device here has a memory of its own. Measure --transfer resident"));
+  EXPECT_THAT(result.err,
+              HasSubstr("prumo: nothing was measured: --transfer names images that are copied to a device, and "
+                        "no device here has a memory of its own. Measure --transfer resident"));
 }
 
 TEST_F(infer_test, a_wrong_net_ends_with_1) {
