@@ -10,14 +10,14 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// How teams share images, or bands of images, that they take as items of several ones. As long as there is a whole item
-/// for each team, they take these in turns. What is left then is shared equally, so no team has more than one image
-/// more than another. Neighbouring teams have neighbouring images at any time.
+/// How teams share images, or bands of images, that they take as items of several ones. As long as there is a whole
+/// item for each team, they take these in turns. What is left then is shared equally, so no team has more than one
+/// image more than another. Neighbouring teams have neighbouring images at any time.
 struct item_shares {
   int teams = 1;
-  int of_item = 1;      ///< images, at most
-  int whole_items = 0;  ///< of each team
-  int rest_of_each = 0;  ///< images behind all whole items, of each team
+  int of_item = 1;          ///< images, at most
+  int whole_items = 0;      ///< of each team
+  int rest_of_each = 0;     ///< images behind all whole items, of each team
   int teams_with_more = 0;  ///< of these have one more
 
   /// \param images or bands in all

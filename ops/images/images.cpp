@@ -89,8 +89,8 @@ void join_rows(images_problem<T>& problem) {
     return strides[outer] == extent * strides[inner];
   };
   const auto joins = [&](int axis, std::int64_t& outer) {
-    if (outer > 1 && !(follow(problem.x_strides, axis, 3, problem.columns) &&
-                       follow(problem.y_strides, axis, 3, problem.columns))) {
+    if (outer > 1 &&
+        !(follow(problem.x_strides, axis, 3, problem.columns) && follow(problem.y_strides, axis, 3, problem.columns))) {
       return false;
     }
     problem.columns *= outer;

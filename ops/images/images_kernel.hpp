@@ -15,8 +15,8 @@
 
 namespace prumo::detail {
 
-/// What the kernel is given. Rows that follow each other without gaps, in the images and in y, are one row, also those of
-/// different images.
+/// What the kernel is given. Rows that follow each other without gaps, in the images and in y, are one row, also those
+/// of different images.
 template <class T>
 struct images_problem {
   const std::uint8_t* x = nullptr;

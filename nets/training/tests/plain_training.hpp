@@ -53,7 +53,8 @@ struct plain_training {
     }
     partials.assign(static_cast<std::size_t>(std::int64_t{table.groups} * table.gradients), std::nan(""));
     factors.assign(static_cast<std::size_t>(images * table.factors), std::nan(""));
-    kept.assign(static_cast<std::size_t>(std::int64_t{table.groups} * table.images_of_a_stage * table.kept), std::nan(""));
+    kept.assign(static_cast<std::size_t>(std::int64_t{table.groups} * table.images_of_a_stage * table.kept),
+                std::nan(""));
     sums.assign(static_cast<std::size_t>(std::int64_t{2} * table.groups), std::nan(""));
     for (std::int64_t i = 0; i < images; ++i) order.push_back(static_cast<std::int32_t>(images - 1 - i));
     counters.rate = 0.1;

@@ -108,8 +108,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION void compute(const Member& member, const scratch& memory, const share_of_team& share,
                                            const step& now, sums_type& sums) const {
-    const item_place place = layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)}
-                                               : place_of(now);
+    const item_place place =
+        layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)} : place_of(now);
     const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     const int channels = channels_of(now.chunk);
     const C* const weights = weights_of(memory, now);
@@ -136,8 +136,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   KOKKOS_FORCEINLINE_FUNCTION void compute_spreading(const Member& member, const scratch& memory,
                                                      const share_of_team& share, const step& now,
                                                      sums_type& sums) const {
-    const item_place place = layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)}
-                                               : place_of(now);
+    const item_place place =
+        layout_.is_stream ? item_place{now.image, 0, convolution_rows(problem_, 0, problem_.y_rows)} : place_of(now);
     const int end = layout_.is_stream ? end_of_tiles(share, now) : place.images * tiles_of_image_;
     constexpr int stretch_threads = prumo::detail::exchange_threads;
     const int stretch = member.team_rank() / stretch_threads, lane = member.team_rank() % stretch_threads;
@@ -189,8 +189,8 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     typename sums_type::held_weights weights;
   };
 
-  /// Hides how a number was computed. To save registers, the compiler would compute it again for each tile, with a dozen
-  /// products.
+  /// Hides how a number was computed. To save registers, the compiler would compute it again for each tile, with a
+  /// dozen products.
   static KOKKOS_FORCEINLINE_FUNCTION void keep_in_register([[maybe_unused]] std::int64_t& number) {
 #if defined(__CUDA_ARCH__)
     asm("" : "+l"(number));

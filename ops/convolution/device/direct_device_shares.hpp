@@ -56,7 +56,8 @@ class direct_device_shares : protected direct_device_results<C, Tile> {
     share_of_team share{member.league_rank() % layout_.parts, team, {}, 0, 0};
     if (layout_.is_stream) {
       const int together = layout_.inseparable_tiles(), teams = layout_.teams;
-      const std::int64_t units = problem_.images * (tiles_of_image_ / together), begin = units * team / teams * together;
+      const std::int64_t units = problem_.images * (tiles_of_image_ / together),
+                         begin = units * team / teams * together;
       share.end = units * (team + 1) / teams * together;
       share.copied_until = begin / tiles_of_image_;
       share.first = {share.copied_until, 1, 0, static_cast<int>(begin - share.copied_until * tiles_of_image_), 0};

@@ -142,13 +142,13 @@ class transferred_forward {
   void run_images(const array_ref& weights, const chunk& of, std::int64_t place, void* results) {
     const array_ref arena = between(parts_.before_dense.arena_elements(of.images));
     parts_.before_dense.run(owner_, numbers_of(of.images), weights, arena,
-                      parts_.from_dense ? features_of(place, of.images) : results_of(results, of));
+                            parts_.from_dense ? features_of(place, of.images) : results_of(results, of));
   }
   /// Enqueues the others for the images that lie together.
   void run_dense(const array_ref& weights, const chunk& of, void* results) {
     if (!parts_.from_dense) return;
     parts_.from_dense->run(owner_, features_of(0, of.images), parts_.weights_from_dense(weights),
-                      between(parts_.from_dense->arena_elements(of.images)), results_of(results, of));
+                           between(parts_.from_dense->arena_elements(of.images)), results_of(results, of));
   }
 
   chunk after(const chunk& before, std::int64_t images) const {
