@@ -35,7 +35,7 @@ struct item_shares {
   /// The first image of the item that follows the one which begins with `image`; end(team) if there is none.
   KOKKOS_FUNCTION std::int64_t after(int team, std::int64_t image) const {
     if (image >= whole_end()) return end(team);
-    const std::int64_t next = image + teams * of_item;
+    const std::int64_t next = image + std::int64_t{teams} * of_item;
     return next < whole_end() ? next : rest_begin(team);
   }
   /// The end of a team's images.
@@ -49,9 +49,9 @@ struct item_shares {
   int most_of_rest() const { return rest_of_each + (teams_with_more > 0 ? 1 : 0); }
 
  private:
-  KOKKOS_FUNCTION std::int64_t whole_end() const { return std::int64_t{whole_items} * (teams * of_item); }
+  KOKKOS_FUNCTION std::int64_t whole_end() const { return std::int64_t{whole_items} * teams * of_item; }
   KOKKOS_FUNCTION std::int64_t rest_begin(int team) const {
-    return whole_end() + team * rest_of_each + (team < teams_with_more ? team : teams_with_more);
+    return whole_end() + std::int64_t{team} * rest_of_each + (team < teams_with_more ? team : teams_with_more);
   }
 };
 
