@@ -76,7 +76,7 @@ void refuse_what_is_not_finite(const std::string& path, const std::vector<tensor
 
 bool is_digest(std::string_view name) { return name.ends_with("sha256"); }
 
-/// What a digest of the identity is of, for people.
+/// The content that a digest of the identity stands for, in the user's words.
 std::string_view content_of_digest(std::string_view name) {
   if (name == "data_sha256") return "training images";
   if (name == "test_data_sha256") return "test images";

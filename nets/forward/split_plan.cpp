@@ -33,7 +33,6 @@ split_plan::split_plan(const forward_plan& whole) : before_dense(before_dense_of
   const std::size_t split = first_dense(whole.net()), layers = whole.net().layers.size();
   if (split == 0 || split == layers) return;
   from_dense.emplace(part_of(whole, split, layers), whole.type());
-  weights_before_ = before_dense.weights_elements();
 }
 
 std::int64_t split_plan::images_together(const image_chunks& chunks, std::int64_t most_images) const {
@@ -44,7 +43,7 @@ std::int64_t split_plan::images_together(const image_chunks& chunks, std::int64_
 }
 
 array_ref split_plan::weights_from_dense(const array_ref& weights) const {
-  return layer_arrays::array_at(weights, weights_before_, {from_dense->weights_elements()});
+  return layer_arrays::array_at(weights, before_dense.weights_elements(), {from_dense->weights_elements()});
 }
 
 }  // namespace prumo::nets

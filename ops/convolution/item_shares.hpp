@@ -10,9 +10,9 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// How teams share images, or bands of images, that they take as items of several ones. As long as there is a whole
-/// item for each team, they take these in turns. What is left then is shared equally, so no team has more than one
-/// image more than another. Neighbouring teams have neighbouring images at any time.
+/// How teams share the images of a batch, or bands of them. A team takes an item of several images at a time. Teams
+/// take whole items in turns, as long as there is one for each of them. The images that are left are shared equally, so
+/// no team has more than one image more than another. Neighbouring teams have neighbouring images at any time.
 struct item_shares {
   int teams = 1;
   int of_item = 1;          ///< images, at most

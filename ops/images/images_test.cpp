@@ -94,7 +94,7 @@ TYPED_TEST(convert_images_types, channels_may_be_last) {
   }
 }
 
-/// Images that follow each other, and ends of rows that are no multiple of what a device loads at once.
+/// There are no gaps between the images, and their rows are not a multiple of what a device loads at once.
 TYPED_TEST(convert_images_types, images_may_have_any_size_and_begin_anywhere) {
   context<exec> ctx;
   const std::size_t shapes[][4] = {{3, 1, 5, 5}, {2, 3, 3, 7}, {4, 1, 6, 6}, {1, 1, 1, 1}, {5, 2, 1, 9}};

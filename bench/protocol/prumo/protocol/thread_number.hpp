@@ -17,7 +17,7 @@ inline constexpr int most_threads = 512;
 /// The variables of the environment that choose the number of threads of prumo's own workers.
 inline constexpr std::array<const char*, 2> thread_variables{"OMP_NUM_THREADS", "KOKKOS_NUM_THREADS"};
 
-/// Why this value of one of these variables is no number of threads, and what to do; empty if it is one.
+/// Says why a value of one of these variables is not a number of threads, and what to do. Empty if it is one.
 /// `OMP_NUM_THREADS` may have a number for each level of nesting, `4,2`, or none.
 std::string why_no_threads(std::string_view variable, std::string_view value);
 

@@ -109,7 +109,7 @@ bench_files open_all_files(train_options& options) {
   return open_files(options.bench);
 }
 
-/// Whether a net takes images such as those of MNIST, into as many classes.
+/// Whether a net takes images of the size of those of MNIST, and has as many classes.
 bool takes_mnist(const data::net& net) {
   constexpr nets::image_shape of_mnist{1, 28, 28};
   constexpr std::int64_t classes = 10;

@@ -28,9 +28,6 @@ struct split_plan {
 
   forward_plan before_dense;               ///< the layers before the first dense layer, or all layers
   std::optional<forward_plan> from_dense;  ///< the others; absent if the net is not split
-
- private:
-  std::int64_t weights_before_ = 0;
 };
 
 }  // namespace prumo::nets

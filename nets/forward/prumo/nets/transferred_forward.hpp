@@ -90,10 +90,12 @@ class transferred_forward {
                                           : reinterpret_cast<const std::byte*>(pixels) + now.first * image_bytes();
       convert_images(owner_.instance(), bytes_of(source, now.images), numbers_of(now.images));
       if (overlaps) copies_->mark_work();
-      if (together.images + now.images > most_together_) together = {now.first, 0};
       run_images(weights, now, now.first - together.first, results);
       together.images += now.images;
-      if (together.images + next.images > most_together_ || next.images == 0) run_dense(weights, together, results);
+      if (together.images + next.images > most_together_ || next.images == 0) {
+        run_dense(weights, together, results);
+        together = {next.first, 0};
+      }
       // The host enqueues work first: copies from memory that is not pinned keep it busy.
       if (overlaps && now.first == 0) send(1, pixels, next);
       if (second.images > 0 && overlaps) {
