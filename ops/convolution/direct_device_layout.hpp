@@ -80,6 +80,10 @@ struct direct_device_layout {
   KOKKOS_FUNCTION int tiles_at_once() const { return stretch_tiles == 0 ? threads : threads / 32 * stretch_tiles; }
   /// Tiles that neighbouring threads of a stretch must have.
   KOKKOS_FUNCTION int inseparable_tiles() const { return stretch_tiles == 0 ? 1 : column_tiles; }
+  /// The tiles of an image that a group of a team's threads computes.
+  KOKKOS_FUNCTION int tiles_of_group() const {
+    return column_tiles * row_tiles * (channel_groups == 0 ? channel_tiles : channel_tiles / channel_groups);
+  }
   /// Or of a band of an image.
   int tiles_of_image() const { return column_tiles * row_tiles * channel_tiles; }
 };

@@ -49,6 +49,7 @@ class emulated_team_member {
   int team_rank() const { return rank_; }
   void team_barrier() const { barrier_.arrive_and_wait(); }
   const scratch_space& team_scratch(int) const { return scratch_; }
+  void stretch_barrier() const { neighbours_.barrier.arrive_and_wait(); }
 
   template <class C>
   C value_before(C value) const {

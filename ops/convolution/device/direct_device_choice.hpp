@@ -5,6 +5,7 @@
 /// Which layout the direct convolution takes on a device.
 
 #include "direct_device_estimate.hpp"
+#include "image_ring.hpp"
 #include "row_copies.hpp"
 #include <prumo/detail/rounding.hpp>
 
@@ -30,6 +31,7 @@ class direct_device_choice : direct_device_estimate<C> {
 
  public:
   using estimate_of::estimate;
+  using estimate_of::estimate_ring;
 
   /// \param element_bytes those of the arrays
   direct_device_choice(const convolution_problem<C>& problem, std::int64_t element_bytes, convolution_tile tile,
@@ -118,11 +120,38 @@ class direct_device_choice : direct_device_estimate<C> {
     return layout;
   }
 
+  /// A ring of images for one team on each multiprocessor, with as many places as there is room for; none if there is
+  /// no room for enough images, or if they do not come in bulk copies.
+  direct_device_layout ring(int most_threads) const {
+    if (element_bytes_ != static_cast<std::int64_t>(sizeof(C)) || problem_.images == 0) return none();
+    const direct_device_layout one = in_chunks(1, problem_.y_rows, 1, 1, 1);
+    if (one.threads == 0 || one.keeps_results || one.staging != staging_kind::images) return none();
+    if (!is_near(1, problem_.y_rows)) return none();
+    const int groups = std::max(1, one.channel_groups), most_stretches = most_threads / 32;
+    if (groups != (tile_.keeps_weights ? one.channel_tiles : 1)) return none();
+    const int stretches = most_stretches / groups * groups;
+    // A stretch may be a turn ahead of another, and the images of both are in use.
+    const std::int64_t of_turn = std::int64_t{stretches} / groups * 32;
+    const std::int64_t least_places = 2 * (of_turn / one.tiles_of_group() + 2);
+    const std::int64_t bytes_of_image = one.image_elements * static_cast<std::int64_t>(sizeof(C)) + bytes_of_ring_place;
+    const std::int64_t other_bytes =
+        (one.scratch_elements() - one.image_elements + 16) * static_cast<std::int64_t>(sizeof(C));
+    const std::int64_t places = std::min<std::int64_t>((resources_.bytes_of_team - other_bytes) / bytes_of_image, 64);
+    if (places < least_places) return none();
+    direct_device_layout layout = in_chunks(places, problem_.y_rows, 1, 1, 1);
+    if (layout.threads == 0) return none();
+    layout.threads = stretches * 32;
+    layout.teams = static_cast<int>(resources_.multiprocessors);
+    const std::int64_t of_team = problem_.images / layout.teams + 2;
+    return of_team > std::numeric_limits<int>::max() / 2 / layout.tiles_of_group() ? none() : layout;
+  }
+
  private:
   /// Indices in a team's memory have 32 bits.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
   /// Of an item: far more than a team has threads.
   static constexpr std::int64_t most_tiles = std::int64_t{1} << 16;
+  static constexpr std::int64_t bytes_of_ring_place = sizeof(ring_place);
 
   static direct_device_layout none() {
     direct_device_layout layout;

@@ -2,6 +2,7 @@
 #include "direct_device_kernel.hpp"
 #include "recent_layouts.hpp"
 #include "sliding_device_choice.hpp"
+#include "window_device_convolution.hpp"
 #include <prumo/spaces.hpp>
 
 #include <array>
@@ -82,6 +83,12 @@ direct_device_layout best_layout(const Exec& instance, const convolution_problem
       best.tile = static_cast<int>(which);
     }
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (const timed_window_layout found = best_window_layout(problem, resources); found.time < least) {
+      least = found.time;
+      best = found.layout;
+    }
+  }
   if constexpr (std::is_same_v<C, float>) {
     const sliding_device_choice<C, sliding_kernel<C>> choice(erased, sizeof(T), resources);
     if (choice.suits() && choice.estimate(choice.layout()) < least) {
@@ -106,6 +113,11 @@ template <class Exec, class T>
 void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
   static const std::string label = "prumo::convolve::direct";
   using C = compute_t<T>;
+  if constexpr (std::is_same_v<T, float>) {
+    if (prepared.layout.tile >= first_window_kernel) {
+      return run_window_convolution(ctx.instance(), label, problem, prepared.layout);
+    }
+  }
   const auto erased = direct_device_problem(problem);
   with_direct_kernel<C>(prepared.layout.tile, [&]<class Kernel>(std::type_identity<Kernel>) {
     prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), prepared.layout));

@@ -13,6 +13,7 @@
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
 #include "direct_device_shares.hpp"
+#include "window_results.hpp"
 
 #include <cstdint>
 
@@ -20,7 +21,8 @@ namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// The pointers of `problem` are to elements of `type`, whose compute type is C.
-template <class C, convolution_tile Tile>
+/// \tparam Window 0: any problem; otherwise what window_results computes, by a tile that keeps weights
+template <class C, convolution_tile Tile, int Window = 0>
 class direct_device_kernel : direct_device_shares<C, Tile> {
   using shares = direct_device_shares<C, Tile>;
   using shares::after;
@@ -53,8 +55,11 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   using typename shares::sums_type;
   using typename shares::tile_place;
 
+  static_assert(Window == 0 || Tile.keeps_weights);
+
  public:
   static constexpr convolution_tile tile = Tile;
+  static constexpr int window = Window;
   static constexpr int most_threads = 256;
   static constexpr int resident_teams = Tile.resident_teams();
 
@@ -229,11 +234,19 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
         at.row = (row_of_tiles - at.image * layout_.row_tiles) * Tile.rows;
         sums.set_to_filter(planes + at.image * layout_.image_elements + at.row * layout_.pitch + at.column,
                            layout_.pitch, held.weights);
-        activate_sums(memory, at, sums);
-        if (layout_.keeps_results) {
-          keep(place, at, sums, memory.results);
+        if constexpr (Window > 0) {
+          if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
+          C* const y = problem_.y.data + target.first + at.image * static_cast<int>(problem_.y.image_stride);
+          window_results<C, Tile, Window>::finish(problem_, layout_.result_pack,
+                                                  {y, target.convolved_rows, target.rows, target.channels}, at.row,
+                                                  at.column, sums);
         } else {
-          this->store_near(target, at, sums);
+          activate_sums(memory, at, sums);
+          if (layout_.keeps_results) {
+            keep(place, at, sums, memory.results);
+          } else {
+            this->store_near(target, at, sums);
+          }
         }
         row_of_tiles += row_step;
         column_tile += column_step;
@@ -243,7 +256,9 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
         }
       }
     }
-    if (layout_.keeps_results) finish(member, memory.results, place, share.part);
+    if constexpr (Window == 0) {
+      if (layout_.keeps_results) finish(member, memory.results, place, share.part);
+    }
   }
 
   /// Bias and relu. Longer activations, and those of maxima, follow when results are stored.

@@ -84,7 +84,12 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
   numbers random(seed);
   int run = 0, in_chunks = 0, in_packs = 0, in_padded_rows = 0, in_bands = 0, in_streams = 0, in_rounds = 0;
   for (int which = 0; which < shapes; ++which) {
-    const auto shape = random_shape<T>(random, Kernel::tile);
+    auto shape = random_shape<T>(random, Kernel::tile);
+    if constexpr (Kernel::window > 0) {
+      while (!window_results<C, Kernel::tile, Kernel::window>::suits(shape)) {
+        shape = random_shape<T>(random, Kernel::tile);
+      }
+    }
     // Compilers evaluate arguments in any order, and all shall test the same shapes.
     const bool has_bias = random(0, 1) == 1;
     const std::int64_t gap = random(0, 1) == 0 ? 0 : random(0, 5);
@@ -163,6 +168,12 @@ TEST(direct_device_kernel, keeps_weights_in_registers) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 4, 5, 5, true}>>(40, 12);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{1, 4, 4, 3, 3, true}>>(40, 13);
   expect_random_shapes<bf16, direct_device_kernel<float, convolution_tile{2, 4, 4, 3, 3, true}>>(40, 14);
+}
+
+TEST(direct_device_kernel, is_compiled_for_one_window) {
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 4, 5, 5, true}, 1>>(40, 19);
+  expect_random_shapes<float, direct_device_kernel<float, convolution_tile{2, 4, 4, 5, 5, true}, 2>>(40, 20);
+  expect_random_shapes<double, direct_device_kernel<double, convolution_tile{1, 4, 4, 3, 3, true}, 4>>(30, 21);
 }
 
 TEST(direct_device_kernel, spreads_elements_over_the_sums_that_neighbours_share) {

@@ -27,6 +27,7 @@ struct convolution_tile {
   /// over all the sums that it is part of, and neighbours add up those that they share, so that no product is with an
   /// element beside the image.
   bool spreads = false;
+  int most_input_pack = 4;  ///< The most neighbours of a row of x that a load brings. Rows are multiples of them.
 
   /// Whether a tile computes what filters of such extents need.
   constexpr bool suits(const convolution_geometry& geometry) const {
@@ -49,9 +50,15 @@ struct convolution_tile {
   /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles
   /// leave room for more teams, unless whole filters are held too.
   constexpr int resident_teams() const { return sums() <= 32 && filter_rows == 0 ? 3 : 2; }
+  /// The most threads of the one team that a multiprocessor holds of a kernel with a ring of images. Those that keep
+  /// the weights of two channels of 7 x 7 have 168 registers, others 128.
+  constexpr int ring_threads() const {
+    return keeps_weights && channels * filter_rows * filter_columns > 80 ? 384 : 512;
+  }
   /// Neighbouring elements of a row of x that one load brings.
   KOKKOS_FUNCTION constexpr int input_pack(int most) const {
     if (filter_columns == 0) return 1;
+    if (most > most_input_pack) most = most_input_pack;
     return columns % 4 == 0 && most >= 4 ? 4 : columns % 2 == 0 && most >= 2 ? 2 : 1;
   }
   /// Whether square windows of this side, which lie side by side, fill a tile exactly.
@@ -189,6 +196,37 @@ class convolution_sums {
     add_filter<true>(row, pitch, w);
   }
 
+  /// The same with weights in the scratch memory. The rows of x that a row of the filter meets are in registers. With
+  /// the next row of the filter, one of them makes place for the next row of x.
+  KOKKOS_FORCEINLINE_FUNCTION void add_filter_by_rows(const C* row, int pitch, const C* weights) {
+    constexpr int rows = Tile.rows, needed = Tile.columns + Tile.filter_columns - 1;
+    constexpr auto weight_elements = static_cast<int>(Tile.weight_row_elements(Tile.filter_columns));
+    C x[rows][needed];
+    PRUMO_UNROLL
+    for (int r = 0; r + 1 < rows; ++r) load_neighbours<needed, input_pack>(row + r * pitch, x[r]);
+    PRUMO_UNROLL
+    for (int p = 0; p < Tile.filter_rows; ++p) {
+      load_neighbours<needed, input_pack>(row + (p + rows - 1) * pitch, x[(p + rows - 1) % rows]);
+      C w[weight_elements];
+      load_neighbours<weight_elements, pack_elements>(weights + p * weight_elements, w);
+      // A weight stays an operand for all places of the tile.
+      PRUMO_UNROLL
+      for (int q = 0; q < Tile.filter_columns; ++q) {
+        PRUMO_UNROLL
+        for (int m = 0; m < Tile.channels; ++m) {
+          PRUMO_UNROLL
+          for (int r = 0; r < rows; ++r) {
+            PRUMO_UNROLL
+            for (int k = 0; k < Tile.columns; ++k) {
+              C& sum = sums_[m][r][k];
+              sum = prumo::fma(w[q * Tile.channels + m], x[(p + r) % rows][q + k], sum);
+            }
+          }
+        }
+      }
+    }
+  }
+
   /// Adds the products with one column of a row of the filters, for any distance of columns.
   KOKKOS_FORCEINLINE_FUNCTION void add_tap(const C* element, int distance, int column_distance, const C* weights) {
     constexpr int weight_pack = Tile.channels % pack_elements == 0 ? pack_elements : Tile.channels % 2 == 0 ? 2 : 1;
@@ -221,6 +259,20 @@ class convolution_sums {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION C at(int m, int r, int k) const { return sums_[m][r][k]; }
+
+  /// Makes the sums beyond the first rows and columns such that they are no maximum of a window.
+  KOKKOS_FORCEINLINE_FUNCTION void hide_beyond(int rows, int columns) {
+    PRUMO_UNROLL
+    for (int m = 0; m < Tile.channels; ++m) {
+      PRUMO_UNROLL
+      for (int r = 0; r < Tile.rows; ++r) {
+        PRUMO_UNROLL
+        for (int k = 0; k < Tile.columns; ++k) {
+          if (r >= rows || k >= columns) sums_[m][r][k] = -Kokkos::Experimental::infinity_v<C>;
+        }
+      }
+    }
+  }
 
   /// Pools the windows of Window x Window sums. A window takes the place of the sum in its row and column of windows,
   /// which no later window needs.

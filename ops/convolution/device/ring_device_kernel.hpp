@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// The direct convolution of whole images that come in bulk copies.
+///
+/// One team of many threads has a multiprocessor. It keeps all filters and a ring of images in its scratch memory, and
+/// no barrier stops it: each stretch of 32 threads takes the next 32 tiles in turns, whichever images these are of, and
+/// waits for these images only. Teams take images in turns, and share the tiles of the last images equally.
+
+#include "direct_device_inputs.hpp"
+#include "image_ring.hpp"
+#include "window_results.hpp"
+#include <prumo/detail/index_divider.hpp>
+
+#include <cstdint>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+/// The elements of the problem are of type C.
+/// \tparam Window the side of the windows whose maxima are stored; with 1, results are not pooled
+template <class C, convolution_tile Tile, int Window>
+class ring_device_kernel : direct_device_inputs<C, Tile> {
+  using inputs = direct_device_inputs<C, Tile>;
+  using inputs::copy_bias;
+  using inputs::copy_weights_of;
+  using inputs::layout_;
+  using inputs::problem_;
+  using inputs::scratch_of;
+  using typename inputs::pack;
+  using typename inputs::scratch;
+  using sums_type = convolution_sums<C, Tile>;
+  static constexpr int lanes = prumo::detail::exchange_threads;
+  static_assert(Tile.filter_rows > 0 && Tile.filter_columns > 0);
+
+ public:
+  using results = window_results<C, Tile, Window>;
+  static constexpr convolution_tile tile = Tile;
+  static constexpr int window = Window;
+  static constexpr int most_threads = Tile.ring_threads();
+  static constexpr int resident_teams = 1;
+
+  ring_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
+      : inputs(problem, type, layout),
+        by_column_tiles_(layout.column_tiles),
+        by_plane_tiles_(layout.row_tiles * layout.column_tiles),
+        by_tiles_(layout.tiles_of_group()) {}
+
+  std::int64_t blocks() const { return layout_.teams; }
+  std::int64_t blocks_per_team() const { return 1; }
+  int team_threads() const { return layout_.threads; }
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C) +
+           image_ring<C>::bytes_of_flags(layout_.images) + sizeof(pack);
+  }
+
+  template <class Member>
+  KOKKOS_FUNCTION void operator()(const Member& member) const {
+    const scratch memory = scratch_of(member);
+    const int thread = member.team_rank(), readers = layout_.threads / lanes;
+    const share own(problem_.images, layout_, member.league_rank());
+    const auto image_at = [&](int which) { return problem_.x.data + own.image(which) * problem_.x.image_stride; };
+    image_ring<C> ring(memory.planes, layout_.image_elements, memory.results, layout_.images);
+    ring.clear(readers, thread);
+    member.team_barrier();
+    if (thread == 0) ring.fill(own.images, image_at);
+    copy_bias(memory.bias, 0, thread);
+    copy_weights_of(memory, 0, thread);
+    wait_for_copies();
+    member.team_barrier();
+
+    const int groups = layout_.channel_groups == 0 ? 1 : layout_.channel_groups;
+    const int reader = thread / lanes, lane = thread % lanes;
+    const int turn_of_group = reader / groups, group = reader - turn_of_group * groups;
+    typename sums_type::held_weights held;
+    if constexpr (Tile.keeps_weights) held.load(memory.weights + group * layout_.filter_elements());
+    PRUMO_KEEP_LOOP
+    for (int first = turn_of_group * lanes; first < own.tiles; first += readers / groups * lanes) {
+      const int last = (own.tiles - first < lanes ? own.tiles : first + lanes) - 1;
+      ring.leave_before(member, by_tiles_.quotient(own.in_stream(first)), own.images, image_at, readers);
+      ring.wait_for(by_tiles_.quotient(own.in_stream(last)));
+      const bool is_there = first + lane <= last;
+      const int which = own.in_stream(is_there ? first + lane : last), image = by_tiles_.quotient(which);
+      tile_place at = tile_at(which - image * layout_.tiles_of_group());
+      if constexpr (Tile.keeps_weights) at.channels = group;
+      const C* const plane = ring.image(image) + at.row * layout_.pitch + at.column;
+      sums_type sums;
+      if constexpr (Tile.keeps_weights) {
+        sums.set_to_filter(plane, layout_.pitch, held);
+      } else {
+        add_products(plane, memory.weights + at.channels * layout_.weight_channels * layout_.filter_elements(), sums);
+      }
+      if (!is_there) continue;
+      if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
+      const int channel = at.channels * Tile.channels;
+      C* const y = problem_.y.data + own.image(image) * problem_.y.image_stride + channel * problem_.y.channel_stride;
+      results::finish(problem_, layout_.result_pack,
+                      {y, static_cast<int>(problem_.rows), static_cast<int>(problem_.y_rows),
+                       static_cast<int>(problem_.out_channels) - channel},
+                      at.row, at.column, sums);
+    }
+    ring.leave_before(member, own.images, own.images, image_at, readers);
+  }
+
+ private:
+  /// The images of a team, as a stream of tiles: whole images, and then a part of up to two of the last ones.
+  struct share {
+    int teams;
+    int team;
+    int whole;          ///< images that the team has for itself
+    int images;         ///< with those that it shares
+    int tiles;          ///< for a group of channels
+    int whole_tiles;    ///< those of the images for itself
+    int before;         ///< tiles of the first shared image that other teams compute
+    int first_of_rest;  ///< the first shared image, among all shared ones
+
+    KOKKOS_FORCEINLINE_FUNCTION share(std::int64_t all_images, const direct_device_layout& layout, int of_team)
+        : teams(layout.teams), team(of_team), whole(static_cast<int>(all_images / teams)) {
+      const int of_image = layout.tiles_of_group();
+      const std::int64_t rest = (all_images - std::int64_t{whole} * teams) * of_image;
+      const auto begin = static_cast<int>(rest * team / teams), end = static_cast<int>(rest * (team + 1) / teams);
+      first_of_rest = begin / of_image;
+      before = begin - first_of_rest * of_image;
+      images = whole + (end > begin ? (end - 1) / of_image - first_of_rest + 1 : 0);
+      whole_tiles = whole * of_image;
+      tiles = whole_tiles + end - begin;
+    }
+
+    /// A tile among all of the team's images, of which the first shared one begins with tiles of others.
+    KOKKOS_FORCEINLINE_FUNCTION int in_stream(int tile) const { return tile < whole_tiles ? tile : tile + before; }
+    /// The image of the batch that one of the team's is.
+    KOKKOS_FORCEINLINE_FUNCTION std::int64_t image(int which) const {
+      return which < whole ? std::int64_t{which} * teams + team
+                           : std::int64_t{whole} * teams + first_of_rest + which - whole;
+    }
+  };
+
+  /// Where a tile lies in its image.
+  struct tile_place {
+    int channels;  ///< which tile of the channels
+    int row;
+    int column;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION tile_place tile_at(int of_image) const {
+    tile_place at{};
+    at.channels = by_plane_tiles_.quotient(of_image);
+    const int of_plane = of_image - at.channels * layout_.row_tiles * layout_.column_tiles;
+    const int row = by_column_tiles_.quotient(of_plane);
+    at.row = row * Tile.rows;
+    at.column = (of_plane - row * layout_.column_tiles) * Tile.columns;
+    return at;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_products(const C* plane, const C* weights, sums_type& sums) const {
+    const int channels = static_cast<int>(problem_.in_channels);
+    PRUMO_KEEP_LOOP
+    for (int c = 0; c < channels; ++c) {
+      sums.add_filter_by_rows(plane, layout_.pitch, weights);
+      plane += layout_.plane_elements;
+      weights += layout_.filter_elements();
+    }
+  }
+
+  prumo::detail::index_divider by_column_tiles_;
+  prumo::detail::index_divider by_plane_tiles_;
+  prumo::detail::index_divider by_tiles_;
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The device's convolution with a ring of images, by teams of threads of the host: shapes, rings, and shares of images.
+
+#include "emulated_convolution.hpp"
+#include "ring_device_kernel.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace prumo::backend {
+namespace {
+
+using tests::convolution_test_case;
+using tests::numbers;
+
+/// Images without padding, whose rows are loaded in packs.
+template <class T>
+convolution_problem<T> whole_images(numbers& random, convolution_tile tile, int side) {
+  convolution_problem<T> shape;
+  do {
+    shape.images = random(1, 24);
+    shape.in_channels = tile.keeps_weights ? 1 : random(1, 3);
+    shape.height = random(tile.filter_rows + side - 1, 18);
+    shape.width = 4 * random(2, 5);
+    if (tile.most_input_pack == 2 && random(0, 1) == 0) shape.width -= 2;
+  } while (shape.width < tile.filter_columns + side - 1 || shape.in_channels * shape.height * shape.width % 4 != 0);
+  shape.out_channels = tile.keeps_weights ? random(1, 2 * tile.channels) : random(2, 9);
+  shape.filter_rows = tile.filter_rows;
+  shape.filter_columns = tile.filter_columns;
+  shape.rows = shape.y_rows = shape.height - shape.filter_rows + 1;
+  shape.columns = shape.y_columns = shape.width - shape.filter_columns + 1;
+  shape.activation = random(0, 1) == 0 ? activation_function::none : activation_function::relu;
+  if (side == 1) return shape;
+  if (random(0, 2) == 0) shape.activation = activation_function::tanh;
+  shape.pooling = convolution_pooling::maximum;
+  shape.window = {side, side, side, side, 0, 0, random(0, 1) == 0 ? window_rounding::down : window_rounding::up};
+  shape.y_rows = pooled_extent(shape.rows, side, side, 0, shape.window.rounding);
+  shape.y_columns = pooled_extent(shape.columns, side, side, 0, shape.window.rounding);
+  return shape;
+}
+
+team_resources some_resources(numbers& random) {
+  team_resources resources;
+  resources.multiprocessors = random(1, 5);
+  resources.bytes_of_team = random(8, 60) << 10;
+  return resources;
+}
+
+/// Random shapes with rings of as many places as there is room for, and of as few as a team needs.
+template <class T, class Kernel>
+void expect_random_images(int shapes, std::uint32_t seed) {
+  numbers random(seed);
+  int run = 0, reused = 0, shared = 0, whole = 0;
+  for (int which = 0; which < shapes; ++which) {
+    const auto shape = whole_images<T>(random, Kernel::tile, Kernel::window);
+    convolution_test_case<T> test(shape, 0, 0, random(0, 1) == 1, random);
+    if (random(0, 2) == 0) test.x.memory[test.x.memory.size() / 2] = std::numeric_limits<T>::quiet_NaN();
+    const auto erased = direct_device_problem(test.problem);
+    ASSERT_TRUE(Kernel::tile.suits(erased) && Kernel::results::suits(erased));
+    const direct_device_choice<T> choice(erased, sizeof(T), Kernel::tile, some_resources(random));
+    direct_device_layout layout = choice.ring(32 * static_cast<int>(random(2, 6)));
+    if (layout.threads == 0) continue;
+    EXPECT_GT(choice.estimate_ring(layout), 0);
+    // No stretch of tiles reaches more images. That across the end of the whole ones reaches two shared ones.
+    const int few = 32 / layout.tiles_of_group() + 3;
+    for (const int places : {layout.images, few}) {
+      layout.images = places;
+      const std::int64_t of_team = test.problem.images / layout.teams;
+      ++run;
+      reused += of_team > places;
+      shared += test.problem.images % layout.teams != 0;
+      whole += of_team > 0;
+      test.template expect_right<Kernel>(layout, "shape " + std::to_string(which) + ": " +
+                                                     std::to_string(layout.teams) + " teams, " +
+                                                     std::to_string(places) + " places");
+    }
+  }
+  EXPECT_GT(run, shapes / 2);
+  EXPECT_GT(reused, 0);
+  EXPECT_GT(shared, 0);
+  EXPECT_GT(whole, 0);
+}
+
+TEST(ring_device_kernel, keeps_weights_of_images_of_one_channel) {
+  constexpr convolution_tile tile{2, 4, 4, 7, 7, true, false, 2};
+  expect_random_images<float, ring_device_kernel<float, tile, 1>>(30, 1);
+  expect_random_images<float, ring_device_kernel<float, tile, 2>>(30, 2);
+}
+
+TEST(ring_device_kernel, holds_the_rows_that_a_row_of_the_filter_meets) {
+  expect_random_images<float, ring_device_kernel<float, convolution_tile{2, 4, 4, 7, 7}, 1>>(30, 3);
+  expect_random_images<float, ring_device_kernel<float, convolution_tile{2, 4, 4, 7, 7}, 4>>(30, 4);
+  constexpr convolution_tile tile{4, 6, 2, 5, 5, false, false, 2};
+  expect_random_images<float, ring_device_kernel<float, tile, 1>>(20, 5);
+  expect_random_images<float, ring_device_kernel<float, tile, 2>>(20, 6);
+  expect_random_images<double, ring_device_kernel<double, convolution_tile{2, 2, 4, 3, 3, false, false, 2}, 1>>(20, 7);
+}
+
+/// Results that are not pooled, whose activation is long, wait for each other in others. So do windows of other sides.
+TEST(ring_device_kernel, leaves_other_windows_and_activations_to_items) {
+  constexpr convolution_tile tile{2, 4, 4, 7, 7};
+  convolution_problem<float> plain;
+  EXPECT_TRUE((window_results<float, tile, 1>::suits(plain)));
+  EXPECT_FALSE((window_results<float, tile, 2>::suits(plain)));
+  plain.activation = activation_function::tanh;
+  EXPECT_FALSE((window_results<float, tile, 1>::suits(plain)));
+  convolution_problem<float> pooled;
+  pooled.pooling = convolution_pooling::maximum;
+  pooled.window = {2, 2, 2, 2, 0, 0, window_rounding::down};
+  pooled.activation = activation_function::tanh;
+  EXPECT_TRUE((window_results<float, tile, 2>::suits(pooled)));
+  EXPECT_FALSE((window_results<float, tile, 1>::suits(pooled)));
+  EXPECT_FALSE((window_results<float, tile, 4>::suits(pooled)));
+  pooled.window.column_stride = 1;
+  EXPECT_FALSE((window_results<float, tile, 2>::suits(pooled)));
+  pooled.window.column_stride = 2;
+  pooled.window.row_padding = 1;
+  EXPECT_FALSE((window_results<float, tile, 2>::suits(pooled)));
+  pooled.window.row_padding = 0;
+  pooled.activation = activation_function::gelu;
+  EXPECT_FALSE((window_results<float, tile, 2>::suits(pooled)));
+  pooled.activation = activation_function::none;
+  pooled.pooling = convolution_pooling::mean;
+  EXPECT_FALSE((window_results<float, tile, 2>::suits(pooled)));
+}
+
+/// What does not come in bulk copies, or does not fit.
+TEST(ring_device_kernel, leaves_other_images_to_items) {
+  constexpr convolution_tile tile{2, 4, 4, 7, 7, false, false, 2};
+  const auto places = [&](auto change, std::int64_t element_bytes = sizeof(float), int bytes = 60 << 10) {
+    numbers random(6);
+    convolution_problem<float> shape;
+    shape.images = 40;
+    shape.in_channels = 2;
+    shape.height = shape.width = 16;
+    shape.out_channels = 4;
+    shape.filter_rows = shape.filter_columns = 7;
+    shape.rows = shape.columns = shape.y_rows = shape.y_columns = 10;
+    convolution_test_case<float> test(shape, 0, 0, false, random);
+    change(test.problem);
+    const auto erased = direct_device_problem(test.problem);
+    team_resources resources;
+    resources.bytes_of_team = bytes;
+    return direct_device_choice<float>(erased, element_bytes, tile, resources).ring(64).threads;
+  };
+  using problem = convolution_problem<float>;
+  EXPECT_EQ(places([](problem&) {}), 64);
+  EXPECT_EQ(places([](problem&) {}, sizeof(f16)), 0);
+  EXPECT_EQ(places([](problem&) {}, sizeof(float), 10 << 10), 0);
+  EXPECT_EQ(places([](problem& of) { of.images = 0; }), 0);
+  EXPECT_EQ(places([](problem& of) { of.x.data += 1; }), 0);
+  EXPECT_EQ(places([](problem& of) { of.x.image_stride += 2; }), 0);
+  EXPECT_EQ(places([](problem& of) { of.x.row_stride += 2; }), 0);
+  EXPECT_EQ(places([](problem& of) { of.row_padding = 1; }), 0);
+  EXPECT_EQ(places([](problem& of) {  // windows that do not lie side by side wait for each other
+              of.pooling = convolution_pooling::maximum;
+              of.window = {3, 3, 2, 2, 0, 0, window_rounding::down};
+              of.y_rows = of.y_columns = 4;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace prumo::backend
