@@ -10,6 +10,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace prumo::products {
 namespace {
@@ -162,6 +163,44 @@ TYPED_TEST(gemm_typed, long_rows_and_few_columns) {
                           std::string(implementation) + " m = " + std::to_string(m) + ", n = " + std::to_string(n) +
                               ", k = " + std::to_string(k));
         if (this->HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+/// Rows of C that tiles hold as a whole: a vector and less, up to four of them, with and without rests; short and
+/// longer sums, more columns than tiles hold, and columns of B with gaps. Nothing is written behind a row.
+TYPED_TEST(gemm_typed, short_rows_of_c) {
+  using T = TypeParam;
+  constexpr std::size_t gap = 3;
+  constexpr float untouched = 3;
+  for (const std::size_t n : {1, 5, 8, 9, 15, 16, 17, 20, 25, 31, 32, 33, 40, 48, 49, 60, 64, 65}) {
+    for (const std::size_t k : {1, 7, 11, 40, 130}) {
+      const std::size_t m = k == 7 ? 333 : 131;
+      for (const placing pa : {placing::right, placing::left}) {
+        for (const placing pb : {placing::right, placing::left, placing::strided}) {
+          const auto a = place<T>(m, k, pa);
+          const auto b = place<T>(k, n, pb);
+          set_uniform(a, 1);
+          set_uniform(b, 2);
+          for (const std::string_view implementation : this->implementations) {
+            const auto wide = place<T>(m, n + gap, placing::right);
+            Kokkos::deep_copy(wide, static_cast<T>(untouched));
+            const auto c = Kokkos::subview(wide, Kokkos::ALL, std::pair<std::size_t, std::size_t>(0, n));
+            if (!this->run(implementation, false, false, 1, a, b, 0, c)) continue;
+            const std::string what = std::string(implementation) + " m = " + std::to_string(m) +
+                                     ", n = " + std::to_string(n) + ", k = " + std::to_string(k);
+            expect_product<T>(false, false, 1, a, b, 0, 0, c, what);
+            const auto written = tests::host_copy(wide);
+            for (std::size_t i = 0; i < m; ++i) {
+              for (std::size_t j = n; j < n + gap; ++j) ASSERT_EQ(value(written(i, j)), untouched) << what;
+            }
+            const auto whole = place<T>(m, n, placing::right);
+            this->run(implementation, false, false, 1, a, b, 0, whole);
+            expect_product<T>(false, false, 1, a, b, 0, 0, whole, what + " without gaps");
+            if (this->HasFatalFailure()) return;
+          }
+        }
       }
     }
   }

@@ -5,6 +5,7 @@
 /// How the direct product of direct_gemm_host.hpp is cut.
 
 #include "gemm_problem.hpp"
+#include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/rounding.hpp>
 #include <prumo/detail/streaming_store.hpp>
@@ -45,6 +46,9 @@ struct direct_sizes {
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t most_cached_elements = (has_large_caches ? 8 : 2) * cached_elements;
 
+  /// Elements of B that are copied where tiles write whole rows of C.
+  static constexpr std::int64_t whole_rows_elements = (has_large_caches ? 2 : 1) * copied_elements;
+
   /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
   static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
 };
@@ -65,14 +69,16 @@ struct direct_blocks {
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
   /// own: a line that two threads write parts of moves to and fro between their caches.
   bool are_rows_first = false;
+  bool has_whole_rows = false;  ///< C is so narrow that tiles write its rows as a whole, and all of B is copied
   /// Whether C goes past the caches. Each block but the first one of its rows then begins with `front` columns that the
   /// block before it has, too, so that both write whole lines only.
   bool streams = false;
   std::int64_t front = 0;
 
   /// \param may_stream whether C may go past the caches
+  /// \param may_write_rows whether tiles may write whole rows of C, because these are sums as they are in registers
   template <class T>
-  static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads, bool may_stream) {
+  static direct_blocks of(const gemm_problem<T>& problem, std::int64_t threads, bool may_stream, bool may_write_rows) {
     direct_blocks blocks;
     // More than a first-level cache holds. If more of A is in the next one, a prefetch costs little.
     constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
@@ -84,6 +90,7 @@ struct direct_blocks {
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);
     if (blocks.parts == 1 && is_short && !blocks.is_wide(problem)) {
+      blocks.has_whole_rows = may_write_rows && !may_stream && has_short_rows(problem, threads);
       blocks.streams = may_stream;
       blocks.front = may_stream ? line_elements<T> : 0;
       blocks.cut_for_registers(problem, threads);
@@ -130,6 +137,19 @@ struct direct_blocks {
            problem.a.column_stride == 1;
   }
 
+  /// Whether tiles can hold whole rows of C in registers. The nearest cache holds B, or most of it where tiles have
+  /// more rows. So many rows of each thread repay a copy of B.
+  template <class T>
+  static bool has_short_rows(const gemm_problem<T>& problem, std::int64_t threads) {
+    using sizes = direct_sizes<compute_t<T>>;
+    constexpr std::int64_t most_vectors = 4, fewest_rows = 32;
+    const std::int64_t vectors = divide_up(problem.n, sizes::lanes);
+    if (vectors > most_vectors || problem.k > longest_in_registers || problem.m < threads * fewest_rows) return false;
+    if (problem.n < sizes::lanes && !prumo::detail::has_first_lanes) return false;
+    const std::int64_t most_elements = vectors < most_vectors ? sizes::whole_rows_elements : sizes::copied_elements;
+    return vectors * sizes::lanes * problem.k <= most_elements;
+  }
+
   /// So few rows that each row of B is used by a few tiles only: it is read as far as possible in one go. For more rows
   /// this pays where B comes from memory, and where sums are so long that a strip of B that stays in a cache would be
   /// narrow.
@@ -171,8 +191,9 @@ struct direct_blocks {
   void cut_for_threads(const gemm_problem<T>& problem, std::int64_t threads) {
     constexpr std::int64_t panel = direct_sizes<compute_t<T>>::panel, tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     // Where each block copies the few columns of B, there are no more than needed.
-    const bool copies_few = problem.n < panel && (copies_b || problem.n > direct_sizes<compute_t<T>>::lanes ||
-                                                  problem.b.row_stride != problem.n);
+    const bool copies_few =
+        has_whole_rows || (problem.n < panel && (copies_b || problem.n > direct_sizes<compute_t<T>>::lanes ||
+                                                 problem.b.row_stride != problem.n));
     const std::int64_t wanted = threads == 1 ? 1 : (copies_few ? 1 : 4) * threads;
     const auto are_few = [&] { return problem.batch * row_blocks * column_blocks * parts < wanted; };
     constexpr std::int64_t few_copied_rows = 16;
@@ -221,6 +242,11 @@ struct direct_blocks {
     /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
     constexpr std::int64_t block_products = std::int64_t{1} << 18;
     depth = problem.k;
+    if (has_whole_rows) {
+      cut(problem, problem.m, round_up(problem.n, sizes::panel));
+      if (!share_rows(problem, threads, problem.m)) cut_for_threads(problem, threads);
+      return;
+    }
     const bool is_low = problem.m <= 4 * sizes::tile_rows && is_far && !copies_b;
     const std::int64_t kept = is_low ? sizes::cached_elements : sizes::copied_elements;
     const std::int64_t fitting =

@@ -6,6 +6,7 @@
 
 #include "direct_tiles_host.hpp"
 #include "direct_widening_host.hpp"
+#include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/lane_square.hpp>
 #include <prumo/detail/word.hpp>
 
@@ -46,6 +47,33 @@ class direct_columns_of_b {
 
   /// The rows for which there is memory.
   static std::int64_t most_copied(std::int64_t columns) { return sizes::copied_elements / padded(columns); }
+
+  /// All of a matrix of B in rows of whole vectors, copied if they are not there.
+  /// \param is_padded whether the last vector of a row begins behind the one before. Otherwise it ends where the row
+  /// ends.
+  const C* in_vectors(std::int64_t batch, bool is_padded, C* copied) const {
+    if constexpr (!widens_for_direct<T>) {
+      const std::int64_t stride = (n_ + lanes - 1) / lanes * lanes;
+      const C* from = b_.data + batch * b_.batch_stride;
+      std::int64_t row_stride = b_.row_stride;
+      const bool has_rows = b_.column_stride == 1;
+      if (has_rows && n_ == stride && row_stride == n_) return from;
+      if (!has_rows) {
+        copy_columns(from, n_, k_, copied, stride);
+        if (is_padded || n_ == stride) return copied;
+        from = copied;
+        row_stride = stride;
+      }
+      C* to = copied;
+      for (std::int64_t p = 0; p < k_; ++p, from += row_stride, to += stride) {
+        const std::int64_t last = stride - lanes;
+        const vector end = is_padded ? first_elements(from + last, n_ - last) : vector::load(from + n_ - lanes);
+        for (std::int64_t j = 0; j < last; j += lanes) vector::load(from + j).store(to + j);
+        end.store(to + last);
+      }
+    }
+    return copied;
+  }
 
   /// Some columns of a matrix of B, of a block of the depth. `copied` is memory for a copy.
   operand_b at(std::int64_t batch, std::int64_t column, std::int64_t columns, std::int64_t p, std::int64_t depth,
@@ -104,6 +132,17 @@ class direct_columns_of_b {
       } else {
         for (std::int64_t j = 0; j < panel; ++j) to[j] = j < there ? from[j] : C(0);
       }
+    }
+  }
+
+  /// Some elements, and zeros.
+  static vector first_elements(const C* from, std::int64_t count) {
+    if constexpr (prumo::detail::has_first_lanes) {
+      return prumo::detail::first_lanes<C>(count).load(from, vector(C(0)));
+    } else {
+      C elements[lanes] = {};
+      std::copy_n(from, count, elements);
+      return vector::load(elements);
     }
   }
 

@@ -13,6 +13,7 @@
 
 #include "direct_blocks.hpp"
 #include "direct_columns_host.hpp"
+#include "direct_narrow_host.hpp"
 #include "direct_streams_host.hpp"
 #include "direct_tiles_host.hpp"
 #include "direct_widening_host.hpp"
@@ -60,7 +61,8 @@ class direct_gemm_host_kernel {
       : problem_(problem),
         form_(choose_form(problem.alpha, problem.beta)),
         stores_sums_(!widens && problem.c.column_stride == 1 && form_ == scaled_form::store && !problem.has_epilogue()),
-        blocks_(direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_))) {}
+        blocks_(
+            direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_), stores_sums_)) {}
 
   std::int64_t blocks() const { return blocks_of_c() * blocks_.parts; }
   std::int64_t blocks_of_c() const { return problem_.batch * blocks_.row_blocks * blocks_.column_blocks; }
@@ -74,23 +76,25 @@ class direct_gemm_host_kernel {
     const std::int64_t begin = block / blocks_of_c() * blocks_.part_depth;
     const std::int64_t end = std::min(problem_.k, begin + blocks_.part_depth);
     alignas(64) C memory[sizes::kept_elements];
-    alignas(64) C copied[sizes::copied_elements];
+    alignas(64) C copied[widens ? sizes::copied_elements : sizes::whole_rows_elements];
     alignas(64) C widened[widens ? sizes::widened_elements : 1];
     const direct_columns_of_b<T> columns(problem_, blocks_);
     const direct_rows_of_a<T> rows_of_a(problem_);
-    if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
+    if (blocks_.has_whole_rows && at.rows >= direct_narrow<C>::fewest_rows) {
+      multiply_narrow(columns, rows_of_a, at, copied);
+    } else if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
       operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
       if constexpr (widens) {
         multiply_and_narrow(rows_of_a, b, at, widened, memory);
       } else if (has_direct_streams && blocks_.streams && stores_sums_) {
         multiply_and_stream(rows_of_a, b, at);
       } else {
-        // The first tile prefetches what the next block reads.
-        if (sizes::has_large_caches && blocks_.is_far && !blocks_.copies_b) b.ahead = at.columns;
-        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
-          multiply_and_finish<Rows>(rows_of_a, b, at, row, rows, memory);
-          if constexpr (sizes::has_large_caches) b.ahead = 0;
-        });
+        b.ahead = ahead_of_first_tile(at);
+        tiles::for_each(at.rows, at.columns, problem_.k,
+                        [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t tiles_here) {
+                          multiply_and_finish<Rows>(rows_of_a, b, at, row, rows, tiles_here, memory);
+                          b.ahead = 0;
+                        });
       }
     } else {
       C* const kept = blocks_.parts > 1 ? workspace_ + block * elements_of_block() : memory;
@@ -98,7 +102,7 @@ class direct_gemm_host_kernel {
       for (std::int64_t p = begin; p < end;) {
         const std::int64_t depth = columns.depth_from(at.columns, p, end);
         const operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
-        tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
+        for_each_tile(at, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
           const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, p, depth, widened);
           tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, rows,
                                                at.columns, false);
@@ -149,23 +153,58 @@ class direct_gemm_host_kernel {
     return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
-  /// Computes the `rows` rows of a tile of C, whose sums are complete in registers.
+  /// Calls function<Rows>(row, count) for each tile of a block.
+  template <class Function>
+  void for_each_tile(const area& at, const Function& function) const {
+    const auto call = [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t count) {
+      for (std::int64_t tile = 0; tile < count; ++tile) function.template operator()<Rows>(row + tile * rows, rows);
+    };
+    tiles::for_each(at.rows, at.columns, problem_.k, call);
+  }
+
+  /// The same for a block of C whose rows are so short that tiles write them as a whole.
+  void multiply_narrow(const direct_columns_of_b<T>& columns, const direct_rows_of_a<T>& rows_of_a, const area& at,
+                       C* copied) const {
+    if constexpr (!widens) {
+      operand_a a = rows_of_a.at(at.batch, at.row, at.rows, 0, problem_.k, nullptr);
+      a.is_followed = blocks_.prefetches_a;
+      direct_narrow<C>::multiply(a,
+                                 columns.in_vectors(at.batch, direct_narrow<C>::leaves_lanes_out(at.columns), copied),
+                                 problem_.k, {c_of(at, 0), problem_.c.row_stride, at.rows, at.columns});
+    }
+  }
+
+  /// How far the first tile of a block reads ahead in B: to what the next block reads, if that is far away, and
+  /// otherwise to rows of its own, unless sums are so short that these are read at once.
+  std::int64_t ahead_of_first_tile(const area& at) const {
+    constexpr std::int64_t rows_ahead = 16, short_sum = 48;
+    if (!sizes::has_large_caches || blocks_.copies_b) return 0;
+    return blocks_.is_far ? at.columns : problem_.k > short_sum ? rows_ahead * problem_.b.row_stride : 0;
+  }
+
+  /// Computes tiles of C of `rows` rows, whose sums are complete in registers.
   template <int Rows>
   void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
-                           std::int64_t rows, C* sums) const {
-    const bool to_c = stores_sums_ && !blocks_.streams && (at.columns >= panel || is_overwritten(at, row + rows - 1));
-    const auto multiply = [&](C* to, std::int64_t stride) {
-      operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, nullptr);
-      if (sizes::has_large_caches && blocks_.prefetches_a && at.column == 0) a.next = a.data + rows * a.row_stride;
-      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c);
+                           std::int64_t rows, std::int64_t count, C* sums) const {
+    const auto multiply = [&](std::int64_t first, C* to, std::int64_t stride, bool to_c, std::int64_t several) {
+      operand_a a = rows_of_a.at(at.batch, at.row + first, rows, 0, problem_.k, nullptr);
+      a.is_followed = sizes::has_large_caches && blocks_.prefetches_a && at.column == 0;
+      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c, several);
     };
+    std::int64_t done = 0;
     if constexpr (!widens) {
-      if (to_c) return multiply(c_of(at, row), problem_.c.row_stride);
+      if (stores_sums_ && !blocks_.streams) {
+        done = at.columns >= panel ? count : std::clamp<std::int64_t>((overwritten_rows(at) - row) / rows, 0, count);
+      }
+      if (done > 0) multiply(row, c_of(at, row), problem_.c.row_stride, true, done);
     }
     // Not as long as rows of other blocks: the last block of a row may be so narrow that its tiles have more rows.
     const std::int64_t stride = prumo::detail::round_up(at.columns, panel);
-    multiply(sums, stride);
-    for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * stride, at, row + i);
+    for (; done < count; ++done) {
+      const std::int64_t first = row + done * rows;
+      multiply(first, sums, stride, false, 1);
+      for (std::int64_t i = 0; i < rows; ++i) finish_row(sums + i * stride, at, first + i);
+    }
   }
 
   /// The same for all tiles of a block of C that goes past the caches.
@@ -196,7 +235,7 @@ class direct_gemm_host_kernel {
       begin += kept;
       kept = 0;
     };
-    tiles::for_each(at.rows, at.columns, problem_.k, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
+    for_each_tile(at, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
       if ((kept + rows) * at.columns + panel > sizes::kept_elements) finish_kept();
       const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, widened);
       tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, rows, at.columns,
@@ -215,11 +254,12 @@ class direct_gemm_host_kernel {
     for (std::int64_t i = 0; i < rows; ++i) write_row(sums + i * at.columns, at, row + i);
   }
 
-  /// Whether a panel of sums may be written over the end of this row, because the rows behind it, which are written
-  /// afterwards, reach farther.
-  bool is_overwritten(const area& at, std::int64_t row) const {
+  /// Over the ends of so many rows of a block a panel of sums may be written, because the rows behind them, which are
+  /// written afterwards, reach farther.
+  std::int64_t overwritten_rows(const area& at) const {
     const std::int64_t written = at.columns <= lanes ? lanes : panel;
-    return problem_.c.row_stride == problem_.n && problem_.n < panel && (at.rows - row) * problem_.n >= written;
+    const bool has_no_gaps = problem_.c.row_stride == problem_.n && problem_.n < panel;
+    return has_no_gaps ? at.rows - divide_up(written, problem_.n) + 1 : 0;
   }
 
   void finish(const area& at, C* sums) const {

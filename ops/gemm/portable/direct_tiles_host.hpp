@@ -24,6 +24,7 @@ class direct_tiles {
   static constexpr int lanes = vector::lanes;
   static constexpr int tile_rows = sizes::tile_rows;
   static constexpr std::int64_t panel = sizes::panel;
+  static constexpr int highest_rows = 2 * tile_rows, most_low_rows = 6, group_rows = 4;
 
  public:
   /// Rows of A in any strides.
@@ -31,7 +32,7 @@ class direct_tiles {
     const C* data;
     std::int64_t row_stride;
     std::int64_t column_stride;
-    const C* next = nullptr;  ///< what the next tile reads, to prefetch it while this one is computed
+    bool is_followed = false;  ///< rows of the next tile follow, and are prefetched while a tile is computed
   };
 
   /// Rows of B without gaps. If they are shorter than a panel, as much may be read. The last of rows that are no longer
@@ -41,25 +42,70 @@ class direct_tiles {
     std::int64_t stride;
     const C* last = nullptr;
     std::int64_t last_rows = 0;
-    std::int64_t ahead = 0;  ///< from what is read to what is read afterwards; 0 if it is in a cache
+    std::int64_t ahead = 0;  ///< from what the first tile reads to what it prefetches; 0 if all is in a cache
   };
 
-  /// Calls function<Rows>(row, count) for the tiles of a block, from its first row on: a tile computes `count` rows,
-  /// Rows or up to three fewer. Sums have `depth` products, those that are kept more than a few.
+  /// The next elements of so many rows of A. With many rows, compilers would keep a distance from the first row for
+  /// each other one, for which registers do not suffice. So four rows share an address.
+  template <int Rows>
+  class rows_in_registers {
+   public:
+    /// \param shift of the rows of the last address
+    rows_in_registers(const C* first, std::int64_t stride, std::int64_t shift = 0) : stride_(stride) {
+      prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        const C* row = first + (i * rows_of_address + (i == addresses - 1 ? shift : 0)) * stride;
+        if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+        rows_[i] = row;
+      });
+      three_rows_ = 3 * stride;
+      if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(three_rows_);
+    }
+
+    [[gnu::always_inline]] C operator[](int row) const {
+      const int behind = row % rows_of_address;
+      return rows_[row / rows_of_address][keeps_addresses && behind == 3 ? three_rows_ : behind * stride_];
+    }
+    [[gnu::always_inline]] void advance(std::int64_t column_stride) {
+      prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        const C* row = rows_[i] + column_stride;
+        if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+        rows_[i] = row;
+      });
+    }
+
+   private:
+    static constexpr bool keeps_addresses = Rows > 8 && simd_has_many_registers;
+    static constexpr int rows_of_address = Rows > 6 ? group_rows : Rows;
+    static constexpr int addresses = (Rows + rows_of_address - 1) / rows_of_address;
+
+    std::int64_t stride_;
+    std::int64_t three_rows_;
+    const C* rows_[addresses];
+  };
+
+  /// Calls function<Rows>(row, count, tiles) for the tiles of a block, from its first row on: `tiles` tiles, one below
+  /// the other, compute `count` rows each, Rows or up to three fewer. Sums have `depth` products, those that are kept
+  /// more than a few.
   template <class Function>
   static void for_each(std::int64_t rows, std::int64_t columns, std::int64_t depth, const Function& function) {
     std::int64_t row = 0;
-    const auto call = [&]<int Rows>(std::integral_constant<int, Rows>) {
-      for (; rows - row >= Rows; row += Rows) function.template operator()<Rows>(row, Rows);
+    const auto call = [&]<int Rows>(std::int64_t tiles) {
+      if (tiles > 0) function.template operator()<Rows>(row, Rows, tiles);
+      row += tiles * Rows;
     };
     // Few products for each sum: low tiles write long runs of each row of C.
     constexpr int low_rows = 3;
-    constexpr std::int64_t short_sum = 8, wide = 4 * lanes;
-    if (sizes::has_large_caches && depth <= short_sum && columns > wide) call(std::integral_constant<int, low_rows>{});
-    if (columns <= lanes) call(std::integral_constant<int, highest_rows>{});
+    constexpr std::int64_t short_sum = 16, wide = 4 * lanes;
+    if (sizes::has_large_caches && depth <= short_sum && columns > wide) {
+      call.template operator()<low_rows>(rows / low_rows);
+    } else if (columns <= lanes) {
+      call.template operator()<highest_rows>(rows / highest_rows);
+    } else if (rows >= highest_rows) {
+      call.template operator()<tile_rows>(rows / tile_rows - 1);
+    }
     while (row < rows) {
       const int here = columns <= lanes ? static_cast<int>(rows - row) : rows_of_tile(rows - row);
-      const auto call_once = [&]<int Rows>() { function.template operator()<Rows>(row, here); };
+      const auto call_once = [&]<int Rows>() { function.template operator()<Rows>(row, here, 1); };
       with_rows(here, call_once);
       row += here;
     }
@@ -79,20 +125,40 @@ class direct_tiles {
           begin(std::max<std::int64_t>(0, columns - (left <= lanes ? lanes : panel))) {}
   };
 
-  /// Sums of `rows` rows and all columns of a block, added to those that are there if it Adds. In place, the last panel
-  /// is where it is in C. Elsewhere it is behind the whole panels, so that sums are kept twice that are computed twice.
+  /// Sums of all columns of a block, in tiles of `rows` rows one below the other, added to those that are there if it
+  /// Adds. Several tiles have Rows rows each, and are in place. Some are computed at once, and no more, because the
+  /// last panel of a row follows the others of all of them.
   template <int Rows, bool Adds>
   static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
-                       std::int64_t rows, std::int64_t columns, bool in_place) {
+                       std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t tiles = 1) {
+    constexpr std::int64_t near_elements = sizes::copied_elements / 2;
+    const std::int64_t most = std::max<std::int64_t>(1, near_elements / (Rows * columns));
+    const std::int64_t at_once = columns % panel == 0 ? tiles : most;
+    for (std::int64_t first = 0; first < tiles; first += at_once) {
+      multiply_some<Rows, Adds>(a, b, depth, to + first * Rows * to_stride, to_stride, rows, columns, in_place, first,
+                                std::min(at_once, tiles - first));
+    }
+  }
+
+ private:
+  /// In place, the last panel is where it is in C. Elsewhere it is behind the whole panels, so that sums are kept twice
+  /// that are computed twice.
+  template <int Rows, bool Adds>
+  static void multiply_some(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
+                            std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t first_tile,
+                            std::int64_t tiles) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
     constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(C));
+    const std::int64_t near_elements = sizes::copied_elements;
     const bool prefetches_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
+    const bool is_far = sizes::has_large_caches ? depth * columns > near_elements : depth > 3 * rows_ahead;
+    const run_of_panels run{depth, to_stride, rows, first_tile, tiles, prefetches_c, Adds || is_far};
     const last_panel last(columns);
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {
-      for (; j + Vectors * lanes <= last.whole; j += Vectors * lanes) {
-        multiply_panel<Rows, Vectors, Adds>(a, b, rows, j, depth, to + j, to_stride, prefetches_c);
-      }
+      const std::int64_t count = (last.whole - j) / (Vectors * lanes);
+      if (count > 0) multiply_panels<Rows, Vectors, Adds>(a, b, run, j, count, to + j);
+      j += count * Vectors * lanes;
     };
     if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, most_vectors>{});
     if constexpr (most_vectors > 6) multiply_whole(std::integral_constant<int, 6>{});
@@ -101,13 +167,12 @@ class direct_tiles {
     if (last.left == 0) return;
     C* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
-      multiply_panel<Rows, 1, Adds>(a, b, rows, last.begin, depth, place, to_stride, prefetches_c);
+      multiply_panels<Rows, 1, Adds>(a, b, run, last.begin, 1, place);
     } else if constexpr (most_vectors > 1) {
-      multiply_panel<Rows, 2, Adds>(a, b, rows, last.begin, depth, place, to_stride, prefetches_c);
+      multiply_panels<Rows, 2, Adds>(a, b, run, last.begin, 1, place);
     }
   }
 
- private:
   /// The rows of the next tile where so many are left. The last two tiles have about as many.
   static int rows_of_tile(std::int64_t left) {
     if (left >= highest_rows) return tile_rows;
@@ -118,8 +183,6 @@ class direct_tiles {
     return rows;
   }
   static constexpr bool is_tile(int rows) { return rows <= 6 || (tile_rows > 6 && (rows == 8 || rows == tile_rows)); }
-
-  static constexpr int highest_rows = 2 * tile_rows, most_low_rows = 6, group_rows = 4;
 
   /// Calls function<Rows>() for the lowest tile with at least `rows` rows; the highest tile has more. Tiles with more
   /// than most_low_rows consist of whole groups of rows. Low tiles of one vector have too few sums that are
@@ -142,37 +205,100 @@ class direct_tiles {
     }
   }
 
+  /// What the panels of some tiles have in common.
+  struct run_of_panels {
+    std::int64_t depth;
+    std::int64_t to_stride;
+    std::int64_t rows;        ///< of a tile
+    std::int64_t first_tile;  ///< of those that A begins with
+    std::int64_t tiles;
+    bool prefetches_c;
+    bool prefetches_b;  ///< for all tiles, because the nearest cache does not hold it
+  };
+
+  /// What the panels of a tile have in common.
+  struct panels_of_tile {
+    std::int64_t depth;
+    std::int64_t to_stride;
+    std::int64_t rows;
+    bool prefetches_c;
+  };
+
+  /// What panels prefetch besides C.
+  enum class prefetching : std::uint8_t { nothing, next_rows_of_a, all };
+
+  template <int Rows, bool Adds>
+  static constexpr bool prefetches_a = sizes::has_large_caches && !Adds && (Rows > 8);
+
+  /// Some panels of each tile. Those of the first tile prefetch what is ahead of it in B, or those of all tiles, and
+  /// the first panels of tiles what the next tile reads of A.
+  template <int Rows, int Vectors, bool Adds>
+  static void multiply_panels(const operand_a& a, const operand_b& b, const run_of_panels& run, std::int64_t column,
+                              std::int64_t count, C* to) {
+    std::int64_t asking = 0;
+    const std::int64_t ahead_of_first = run.first_tile == 0 ? b.ahead : 0;
+    if (Adds || run.prefetches_b || ahead_of_first != 0) {
+      asking = run.prefetches_b ? run.tiles : 1;
+      const std::int64_t ahead = ahead_of_first != 0 ? ahead_of_first : rows_ahead * b.stride;
+      multiply_tiles<Rows, Vectors, Adds, prefetching::all>(a, b, run, 0, asking, column, count, to, ahead);
+    }
+    if constexpr (!Adds) {
+      if (asking == run.tiles) return;
+      if constexpr (prefetches_a<Rows, false>) {
+        if (a.is_followed && column == 0) {
+          multiply_tiles<Rows, Vectors, false, prefetching::next_rows_of_a>(a, b, run, asking, run.tiles, 0, 1, to, 0);
+          if (--count == 0) return;
+          column = Vectors * lanes;
+          to += column;
+        }
+      }
+      multiply_tiles<Rows, Vectors, false, prefetching::nothing>(a, b, run, asking, run.tiles, column, count, to, 0);
+    }
+  }
+
+  /// The tiles begin ... end - 1 of a run. Panels of a tile come first, so that rows of C are written in long runs.
+  /// Operands are passed on without a copy: processors wait until all stores are done before they load two numbers at
+  /// once that were stored one by one.
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  [[gnu::noinline]] static void multiply_tiles(const operand_a& given_a, const operand_b& given_b,
+                                               const run_of_panels& run, std::int64_t begin, std::int64_t end,
+                                               std::int64_t column, std::int64_t count, C* to, std::int64_t ahead) {
+    constexpr std::int64_t width = Vectors * lanes;
+    const std::int64_t rows_before = (run.first_tile + begin) * Rows;
+    operand_a a{given_a.data + rows_before * given_a.row_stride, given_a.row_stride, given_a.column_stride};
+    operand_b b{given_b.data, given_b.stride, given_b.last, given_b.last_rows, ahead};
+    const panels_of_tile of{run.depth, run.to_stride, run.rows, run.prefetches_c};
+    const C* const of_b = b.data + column;
+    const bool is_followed = given_a.is_followed && column == 0;
+    to += begin * Rows * of.to_stride;
+    for (std::int64_t left = end - begin; left > 0; --left, a.data += Rows * a.row_stride, to += Rows * of.to_stride) {
+      C* place = to;
+      b.data = of_b;
+      a.is_followed = is_followed;
+      for (std::int64_t panels = count; panels > 0; --panels, b.data += width, place += width) {
+        multiply_panel<Rows, Vectors, Adds, Prefetching>(a, b, of, place);
+        a.is_followed = false;
+      }
+    }
+  }
+
   /// High tiles of one vector may have fewer rows. Their last group of rows then overlaps the one before: some rows are
   /// computed twice, with the same result. Sums that are there are read before any is written.
-  template <int Rows, int Vectors, bool Adds>
-  static void multiply_panel(const operand_a& from_a, const operand_b& from_b, std::int64_t rows, std::int64_t column,
-                             std::int64_t depth, C* to, std::int64_t to_stride, bool prefetches_c) {
-    const std::int64_t row_stride = from_a.row_stride, column_stride = from_a.column_stride;
-    // With many rows, compilers would keep a distance from the first row for each other one, for which registers do not
-    // suffice.
-    constexpr bool has_many_rows = Rows > 8, keeps_addresses = has_many_rows && simd_has_many_registers;
+  ///
+  /// Lines are prefetched with the first products only, or with all of them where A or B may be far. Other products
+  /// take as few instructions as possible, because threads may share a core's.
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  [[gnu::always_inline]] static void multiply_panel(const operand_a& from_a, const operand_b& from_b,
+                                                    const panels_of_tile& run, C* to) {
+    const std::int64_t rows = run.rows, depth = run.depth, to_stride = run.to_stride;
+    constexpr bool has_many_rows = Rows > 8;
     constexpr bool may_overlap = Vectors == 1 && Rows > most_low_rows && Rows < highest_rows;
-    constexpr int rows_of_address = has_many_rows || may_overlap ? group_rows : Rows;
-    constexpr int addresses = (Rows + rows_of_address - 1) / rows_of_address;
-    constexpr int first_of_last = (addresses - 1) * rows_of_address;
+    constexpr int first_of_last = (Rows - 1) / group_rows * group_rows;
     const std::int64_t shift = may_overlap ? rows - Rows : 0;  // of the last group
-    const auto shift_of = [&](int i) PRUMO_ALWAYS_INLINE { return may_overlap && i >= first_of_last ? shift : 0; };
     const auto sums_of = [&](int i) PRUMO_ALWAYS_INLINE {
-      return may_overlap ? to + (i + shift_of(i)) * to_stride : to + i * to_stride;
+      return may_overlap ? to + (i + (i >= first_of_last ? shift : 0)) * to_stride : to + i * to_stride;
     };
-    const C* a[addresses];
-    prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-      const int first = i * rows_of_address;
-      const C* row = from_a.data + (first + shift_of(first)) * row_stride;
-      if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
-      a[i] = row;
-    });
-    std::int64_t three_rows = 3 * row_stride;
-    if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(three_rows);
-    const auto factor = [&](int row) PRUMO_ALWAYS_INLINE {
-      const int behind = row % rows_of_address;
-      return vector(a[row / rows_of_address][keeps_addresses && behind == 3 ? three_rows : behind * row_stride]);
-    };
+    rows_in_registers<Rows> rows_of_a(from_a.data, from_a.row_stride, shift);
     vector held[Rows][Vectors];
     if constexpr (!Adds) {
       prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j)
@@ -188,76 +314,80 @@ class direct_tiles {
       prumo::detail::for_each_register<lines_of(Vectors), 1>(
           [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row + (line + 1) * line_elements - 1, 1); });
     };
-    [[maybe_unused]] const C* row_of_c = nullptr;
-    [[maybe_unused]] const C* const last_row_of_c = to + (rows - 1) * to_stride;
-    if (may_prefetch_c && prefetches_c) {
+    const bool prefetches_c = may_prefetch_c && run.prefetches_c;
+    std::int64_t asking = prefetches_c && spreads_c ? std::min(rows, depth) : 0;
+    [[maybe_unused]] const C* row_of_c = to;
+    if (prefetches_c) {
       if constexpr (spreads_c) {
-        row_of_c = to;
         for (std::int64_t i = depth; i < rows; ++i, row_of_c += to_stride) prefetch_row(row_of_c);
       } else {
         prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { prefetch_row(sums_of(i)); });
       }
     }
-    // Rows of B may lie so far from each other that processors do not see that they are read one after the other. The
-    // rows behind a short block of the depth are not read next, except for sums that are kept.
-    constexpr std::int64_t rows_ahead = 16;
-    const C* b = from_b.data + column;
+    const C* b = from_b.data;
     std::int64_t b_stride = from_b.stride;
-    std::int64_t ahead = Adds || depth > 3 * rows_ahead ? rows_ahead * b_stride : 0;
-    if (sizes::has_large_caches && from_b.ahead != 0) ahead = from_b.ahead;
-    constexpr bool prefetches_a = sizes::has_large_caches && !Adds && has_many_rows;
-    [[maybe_unused]] const C* next = column == 0 ? from_a.next : nullptr;
-    // Without a way around the loop, sums are in the same registers before and behind it.
+    [[maybe_unused]] const std::int64_t ahead = from_b.ahead;
+    [[maybe_unused]] const C* next = from_a.data + (from_a.is_followed ? rows * from_a.row_stride : 0);
+    [[maybe_unused]] const std::int64_t of_next = from_a.is_followed ? Rows : 0;
+    const auto prefetch_operands = [&]() PRUMO_ALWAYS_INLINE {
+      if constexpr (prefetches_a<Rows, Adds> && Prefetching != prefetching::nothing) {
+        // Two lines hold what 24 rows read in a step.
+        prumo::detail::for_each_register<(Rows + line_elements - 1) / line_elements, 1>(
+            [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(next + line * line_elements, 0, 2); });
+        next += of_next;
+      }
+      if constexpr (Vectors <= Rows && Prefetching == prefetching::all) {
+        prumo::detail::for_each_register<lines_of(Vectors), 1>(
+            [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(b + ahead + line * line_elements); });
+      }
+    };
+    const auto multiply_products = [&]() PRUMO_ALWAYS_INLINE {
+      if constexpr (Vectors > Rows) {
+        vector factors[Rows];
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int)
+                                                      PRUMO_ALWAYS_INLINE { factors[i] = vector(rows_of_a[i]); });
+        prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
+          held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
+        });
+      } else {
+        vector factors[Vectors];
+        prumo::detail::for_each_register<1, Vectors>(
+            [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
+        prumo::detail::for_each_register<Rows, Vectors>(
+            [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(rows_of_a[i]), factors[j], held[i][j]); });
+      }
+      rows_of_a.advance(from_a.column_stride);
+      b += b_stride;
+    };
     // Only rows that one vector holds have their last ones elsewhere.
     std::int64_t then = Vectors == 1 ? from_b.last_rows : 0;
     std::int64_t left = depth - then;
     do {
-      do {
-        if constexpr (spreads_c) {
-          if (row_of_c != nullptr) {
-            prefetch_row(row_of_c);
-            if (row_of_c < last_row_of_c) row_of_c += to_stride;
-          }
+      if constexpr (spreads_c) {
+        for (std::int64_t here = std::min(asking, left); here > 0; --here, --asking, --left) {
+          prefetch_row(row_of_c);
+          row_of_c += to_stride;
+          prefetch_operands();
+          multiply_products();
         }
-        if constexpr (prefetches_a) {
-          // Two lines hold what 24 rows read in a step.
-          if (next != nullptr) {
-            prumo::detail::for_each_register<(Rows + line_elements - 1) / line_elements, 1>(
-                [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(next + line * line_elements, 0, 2); });
-            next += Rows;
-          }
-        }
-        if constexpr (Vectors > Rows) {
-          vector factors[Rows];
-          prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { factors[i] = factor(i); });
-          prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
-            held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
-          });
-        } else {
-          prumo::detail::for_each_register<lines_of(Vectors), 1>(
-              [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(b + ahead + line * line_elements); });
-          vector factors[Vectors];
-          prumo::detail::for_each_register<1, Vectors>(
-              [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
-          prumo::detail::for_each_register<Rows, Vectors>(
-              [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(factor(i), factors[j], held[i][j]); });
-        }
-        prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-          const C* row = a[i] + column_stride;
-          if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
-          a[i] = row;
-        });
-        b += b_stride;
-      } while (--left > 0);
+      }
+      // Without a way around the loop, sums are in the same registers before and behind it.
+      if (!spreads_c || left > 0) {
+        do {
+          prefetch_operands();
+          multiply_products();
+        } while (--left > 0);
+      }
       b = from_b.last;
       b_stride = panel;
-      ahead = 0;
       left = std::exchange(then, 0);
     } while (left > 0);
     prumo::detail::for_each_register<Rows, Vectors>(
         [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums_of(i) + j * lanes); });
   }
 
+  /// Rows of B may lie so far from each other that processors do not see that they are read one after the other.
+  static constexpr std::int64_t rows_ahead = 16;
   static constexpr int line_elements = 64 / static_cast<int>(sizeof(C));
   /// Lines of a cache that so many vectors fill.
   static constexpr int lines_of(int vectors) { return (vectors * lanes + line_elements - 1) / line_elements; }

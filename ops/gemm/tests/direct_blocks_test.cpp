@@ -2,6 +2,7 @@
 // How direct products are cut, for any number of threads: what a block keeps fits into the memory for it.
 
 #include "portable/direct_columns_host.hpp"
+#include "portable/direct_narrow_host.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,17 +29,24 @@ class direct_blocks_of : public testing::Test {
  protected:
   using sizes = direct_sizes<compute_t<T>>;
 
-  static void expect_fitting(const gemm_problem<T>& problem, std::int64_t threads, bool may_stream) {
-    const auto blocks = direct_blocks::of(problem, threads, may_stream);
+  static void expect_fitting(const gemm_problem<T>& problem, std::int64_t threads, bool may_stream,
+                             bool may_write_rows) {
+    const auto blocks = direct_blocks::of(problem, threads, may_stream, may_write_rows);
     const auto told = [&] {
       return testing::Message() << problem.m << " x " << problem.n << " x " << problem.k << ", " << threads
                                 << " threads, strides of B " << problem.b.row_stride << ", " << problem.b.column_stride
-                                << (may_stream ? ", may stream" : "");
+                                << (may_stream ? ", may stream" : "") << (may_write_rows ? ", whole rows" : "");
     };
     ASSERT_GE(blocks.rows * blocks.row_blocks, problem.m) << told();
     ASSERT_GE(blocks.columns * blocks.column_blocks, problem.n) << told();
     ASSERT_EQ(blocks.columns % sizes::panel, 0) << told();
     const direct_columns_of_b<T> columns(problem, blocks);
+    if (blocks.has_whole_rows) {
+      ASSERT_EQ(blocks.column_blocks, 1) << told();
+      ASSERT_FALSE(blocks.streams || blocks.keeps_sums) << told();
+      ASSERT_LE(round_up(problem.n, sizes::lanes) * problem.k, sizes::whole_rows_elements) << told();
+      if (blocks.rows >= direct_narrow<compute_t<T>>::fewest_rows) return;
+    }
     const bool are_several = blocks.column_blocks > 1;
     const std::int64_t widest = std::min(blocks.columns + (are_several ? blocks.front : 0), problem.n);
     const std::int64_t behind = problem.n - (blocks.column_blocks - 1) * blocks.columns;
@@ -68,8 +76,10 @@ TYPED_TEST(direct_blocks_of, any_shape_fits_into_its_memory) {
           for (const bool has_rows : {true, false}) {
             for (const bool may_stream : {false, true}) {
               if (may_stream && (k > 20 || n < 48)) continue;  // it never does
-              this->expect_fitting(problem_of<T>(m, n, k, has_rows), threads, may_stream);
-              if (this->HasFatalFailure()) return;
+              for (const bool may_write_rows : {false, true}) {
+                this->expect_fitting(problem_of<T>(m, n, k, has_rows), threads, may_stream, may_write_rows);
+                if (this->HasFatalFailure()) return;
+              }
             }
           }
         }
