@@ -136,12 +136,21 @@ template <lane_order Order, class Out>
 inline constexpr std::int64_t lanes_of_rest = registers_of_rest<Order> * lanes_of_group<Out> / group_registers;
 
 /// outputs[i] = formula(inputs[i]...) for as many elements as the registers of a group hold.
-template <lane_order Order, int Registers, class Out, class Formula, std::size_t... O, class... T>
+/// \tparam InPlace whether they go to memory, not to a buffer that registers may replace
+template <lane_order Order, int Registers, bool InPlace, class Out, class Formula, std::size_t... O, class... T>
 [[gnu::always_inline]] inline void compute_group(const Formula& formula, const output_pointers<Out>& to,
                                                  std::index_sequence<O...>, const T*... from) {
   using outputs = output_pointers<Out>;
   const auto results = formula(load_group<Order, Registers>(from)...);
-  (store_group<Order>(outputs::template part<O>(results), to.template get<O>()), ...);
+  const auto store = [](const auto& group, auto* place) PRUMO_ALWAYS_INLINE {
+    using type = std::remove_pointer_t<decltype(place)>;
+    if constexpr (InPlace && simd_bytes < 64 && std::is_same_v<type, compute_t<type>>) {
+      store_line_by_line(group, place);
+    } else {
+      store_group<Order>(group, place);
+    }
+  };
+  (store(outputs::template part<O>(results), to.template get<O>()), ...);
 }
 
 /// The elements behind the last whole group, `count` of them. They go through the same instructions as others, so that
@@ -159,23 +168,24 @@ PRUMO_FLATTEN [[gnu::noinline]] void compute_rest(Formula formula, std::int64_t 
   constexpr int registers = registers_of_rest<Order>;
   const std::int64_t whole = count / size * size;
   for (std::int64_t at = 0; at < whole; at += size) {
-    compute_group<Order, registers, Out>(formula, to.from(at), each, from + at...);
+    compute_group<Order, registers, false, Out>(formula, to.from(at), each, from + at...);
   }
   if (whole == count) return;
   if (has_last) {
-    return compute_group<Order, registers, Out>(formula, to.from(count - size), each, last.template get<I>().values...);
+    return compute_group<Order, registers, false, Out>(formula, to.from(count - size), each,
+                                                       last.template get<I>().values...);
   }
   Last some;
   packs_of<size, std::index_sequence<O...>, typename outputs::template type<O>...> results;
   (copy_rest(from, count, some.template get<I>().values, size), ...);
-  compute_group<Order, registers, Out>(formula, outputs{results.template get<O>().values...}, each,
-                                       some.template get<I>().values...);
+  compute_group<Order, registers, false, Out>(formula, outputs{results.template get<O>().values...}, each,
+                                              some.template get<I>().values...);
   (copy_rest(results.template get<O>().values, count, to.template get<O>(), count), ...);
 }
 
 /// The same for any count. The arrays hold elements, or numbers that were made of them.
-template <class Out, class Formula, std::size_t... O, std::size_t... I, class... T>
-[[gnu::always_inline]] inline void compute_vectors(Formula formula, std::int64_t count, const output_pointers<Out>& to,
+template <class Out, class Formula, class Count, std::size_t... O, std::size_t... I, class... T>
+[[gnu::always_inline]] inline void compute_vectors(Formula formula, Count count, const output_pointers<Out>& to,
                                                    std::index_sequence<O...> each, std::index_sequence<I...> inputs,
                                                    const T*... from) {
   constexpr lane_order order = fastest_order<typename output_pointers<Out>::template type<O>..., T...>;
@@ -190,7 +200,8 @@ template <class Out, class Formula, std::size_t... O, std::size_t... I, class...
   }
   for (std::int64_t at = 0; at < whole; at += size) {
     (prefetch_ahead<Formula>(from + at, size * sizeof(T)), ...);
-    compute_group<order, group_registers, Out>(formula, to.from(at), each, from + at...);
+    // Chunks whose length compilers know go to a buffer, or past the caches from registers.
+    compute_group<order, group_registers, std::is_integral_v<Count>, Out>(formula, to.from(at), each, from + at...);
   }
   if (whole == count) return;
   compute_rest<order, Out>(formula, count - whole, to.from(whole), last, has_last, each, inputs, from + whole...);
@@ -311,7 +322,7 @@ class contiguous_elements {
   /// Room for a chunk of every output.
   template <std::size_t, class T>
   struct line_buffer {
-    alignas(streaming_unit) c_array<T, chunk_elements> values;
+    room_for<T, chunk_elements, streaming_unit> values;
   };
   template <class Sequence>
   struct line_buffers;
@@ -319,7 +330,7 @@ class contiguous_elements {
   struct line_buffers<std::index_sequence<O...>> : line_buffer<O, typename outputs::template type<O>>... {
     template <std::size_t Which>
     auto* get() {
-      return static_cast<line_buffer<Which, typename outputs::template type<Which>>&>(*this).values;
+      return static_cast<line_buffer<Which, typename outputs::template type<Which>>&>(*this).values.numbers();
     }
     outputs pointers() { return {get<O>()...}; }
   };

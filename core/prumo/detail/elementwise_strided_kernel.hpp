@@ -56,23 +56,23 @@ class input_row {
   using number = std::conditional_t<has_vector_widening<T>, float, T>;
 
   input_row(const T* from, std::int64_t stride, std::int64_t count) : from_(from), stride_(stride) {
-    if (stride == 0) gather_row(from, 0, std::min(count, Chunk), buffer_);
+    if (stride == 0) gather_row(from, 0, std::min(count, Chunk), buffer_.numbers());
   }
 
   /// `count` numbers from `begin` on, a chunk at most.
   const number* chunk(std::int64_t begin, std::int64_t count) {
-    if (stride_ == 0) return buffer_;
+    if (stride_ == 0) return buffer_.numbers();
     if constexpr (std::is_same_v<T, number>) {
       if (stride_ == 1) return from_ + begin;
     }
-    gather_row(from_ + begin * stride_, stride_, count, buffer_);
-    return buffer_;
+    gather_row(from_ + begin * stride_, stride_, count, buffer_.numbers());
+    return buffer_.numbers();
   }
 
  private:
   const T* from_;
   std::int64_t stride_;
-  c_array<number, Chunk> buffer_;
+  room_for<number, Chunk> buffer_;
 };
 
 /// The same of an output.
@@ -81,15 +81,15 @@ class output_row {
  public:
   output_row(T* to, std::int64_t stride) : to_(to), stride_(stride) {}
 
-  T* chunk(std::int64_t begin) { return stride_ == 1 ? to_ + begin : buffer_; }
+  T* chunk(std::int64_t begin) { return stride_ == 1 ? to_ + begin : buffer_.numbers(); }
   void finish(std::int64_t begin, std::int64_t count) {
-    if (stride_ != 1) scatter_row(buffer_, count, to_ + begin * stride_, stride_);
+    if (stride_ != 1) scatter_row(buffer_.numbers(), count, to_ + begin * stride_, stride_);
   }
 
  private:
   T* to_;
   std::int64_t stride_;
-  c_array<T, Chunk> buffer_;
+  room_for<T, Chunk> buffer_;
 };
 
 /// On a host: a stretch of a long row, or several short rows, an iteration.

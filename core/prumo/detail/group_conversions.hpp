@@ -81,6 +81,23 @@ template <int Registers>
   return lanes != 0;
 }
 
+/// Stores the registers of a group one after the other, so that lines of a cache are written one after the other, where
+/// they have several registers. GCC stores them in any order. Where a line was written between the halves of another,
+/// a sum or product of numbers in a second-level cache took 1.5 times as long.
+template <class T, int Registers>
+[[gnu::always_inline]] inline void store_line_by_line(simd_group<T, Registers> group, T* to) {
+  constexpr int lanes = simd<T>::lanes, of_line = static_cast<int>(64 / simd_bytes);
+  using line = T[static_cast<std::size_t>(lanes * of_line)];
+  PRUMO_UNROLL
+  for (int i = 0; i < Registers; ++i) {
+    if (i >= of_line) {
+      const int line_before = i / of_line - 1;
+      group.of[i] = after_store(group.of[i], *reinterpret_cast<const line*>(to + line_before * of_line * lanes));
+    }
+    group.of[i].store(to + i * lanes);
+  }
+}
+
 /// Rounds a group to nearest even and stores it anywhere.
 template <lane_order Order, nans Nans, int Registers, class T>
 [[gnu::always_inline]] inline void store_group_of(const simd_group<compute_t<T>, Registers>& group, T* to) {

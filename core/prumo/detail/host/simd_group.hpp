@@ -127,6 +127,19 @@ template <class T, int Registers>
 #endif
   return group;
 }
+
+/// The same register. Compilers store to `before` ahead of what is made of it.
+template <class T, class Memory>
+[[gnu::always_inline]] inline simd<T> after_store(simd<T> x, [[maybe_unused]] const Memory& before) {
+#if defined(PRUMO_VECTOR_OPERAND)
+  auto value = x.value();
+  asm("" : PRUMO_VECTOR_OPERAND(value) : "m"(before));
+  return simd<T>(value);
+#else
+  return x;
+#endif
+}
+
 #undef PRUMO_VECTOR_OPERAND
 
 /// Two groups, or a group and a number.
