@@ -4,8 +4,8 @@
 /// \file
 /// The product of matrices on host cores where copying A and B would take as long as multiplying them. A tile of sums
 /// stays in registers over a block of the depth k. Rows of A are read where they are, and so is B, unless its columns
-/// have gaps. direct_blocks.hpp tells how C and k are cut, direct_tiles_host.hpp multiplies,
-/// direct_streams_host.hpp does so past the caches, and direct_columns_host.hpp copies.
+/// have gaps. direct_blocks.hpp tells how C and k are cut, direct_tiles_host.hpp multiplies, direct_narrow_host.hpp does
+/// so for a C with short rows, direct_streams_host.hpp past the caches, and direct_columns_host.hpp copies.
 ///
 /// Each sum is a chain of fused multiply-adds in the order of k, or as many chains as k has parts, which are added up
 /// in their order. The extents alone decide about the parts, so results depend neither on the number of threads nor on
@@ -235,13 +235,24 @@ class direct_gemm_host_kernel {
       begin += kept;
       kept = 0;
     };
-    for_each_tile(at, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
-      if ((kept + rows) * at.columns + panel > sizes::kept_elements) finish_kept();
-      const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, 0, problem_.k, widened);
-      tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, rows, at.columns,
-                                            true);
-      kept += rows;
-    });
+    // Numbers of several tiles are widened together, as many as there is memory for.
+    const std::int64_t line = prumo::detail::round_up(problem_.k, lanes) + lanes;
+    const std::int64_t widened_rows = sizes::widened_elements / line / lanes * lanes;
+    const std::int64_t kept_rows = (sizes::kept_elements - panel) / at.columns;
+    const auto multiply = [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t count) {
+      for (std::int64_t done = 0; done < count;) {
+        if (kept + rows > kept_rows) finish_kept();
+        const std::int64_t tiles_here =
+            std::clamp<std::int64_t>(std::min(kept_rows - kept, widened_rows) / rows, 1, count - done);
+        const std::int64_t first = row + done * rows;
+        const operand_a a = rows_of_a.at(at.batch, at.row + first, tiles_here * rows, 0, problem_.k, widened);
+        tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, rows, at.columns,
+                                              true, tiles_here);
+        kept += tiles_here * rows;
+        done += tiles_here;
+      }
+    };
+    tiles::for_each(at.rows, at.columns, problem_.k, multiply);
     finish_kept();
   }
 

@@ -7,7 +7,7 @@
 /// overlap are computed twice, with the same result. Of short rows, lanes of the last vector are left out instead, if
 /// there are instructions for it: rows of 20 numbers take 5 to 10 % less time then, and rows of 40 more.
 
-#include "direct_tiles_host.hpp"
+#include "direct_panels_host.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/register_tile.hpp>
@@ -22,7 +22,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C>
 class direct_narrow {
   using vector = simd<C>;
-  using operand_a = typename direct_tiles<C>::operand_a;
+  using operand_a = typename direct_panels<C>::operand_a;
   static constexpr int lanes = vector::lanes;
 
  public:
@@ -81,7 +81,7 @@ class direct_narrow {
     const std::int64_t lines = a.is_followed ? std::min(depth, (Rows * depth + line_elements - 1) / line_elements) : 0;
     // The last tile overlaps the one before, too.
     for (std::int64_t row = 0;; row = std::min(row + Rows, c.rows - Rows)) {
-      typename direct_tiles<C>::template rows_in_registers<Rows> rows_of_a(a.data + row * a.row_stride, a.row_stride);
+      typename direct_panels<C>::template rows_in_registers<Rows> rows_of_a(a.data + row * a.row_stride, a.row_stride);
       const C* next = a.data + (row + Rows) * a.row_stride;
       const C* of_b = b;
       vector sums[Rows][Vectors];

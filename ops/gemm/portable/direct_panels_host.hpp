@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+/// \file
+/// Panels of the tiles of direct_tiles_host.hpp: a few rows and vectors of sums in registers, over a block of the
+/// depth.
+
+#include "direct_blocks.hpp"
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/host/register_tile.hpp>
+#include <prumo/detail/host/simd.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace prumo::backend {
+inline namespace PRUMO_INSTRUCTION_SET {
+
+template <class C>
+class direct_panels {
+  using vector = simd<C>;
+  using sizes = direct_sizes<C>;
+  static constexpr int lanes = vector::lanes;
+  static constexpr std::int64_t panel = sizes::panel;
+
+ public:
+  /// Rows of the highest tile, which has one vector in a row; of those that have any number of rows; and of a group.
+  static constexpr int highest_rows = 2 * sizes::tile_rows, most_low_rows = 6, group_rows = 4;
+
+  /// Rows of A in any strides.
+  struct operand_a {
+    const C* data;
+    std::int64_t row_stride;
+    std::int64_t column_stride;
+    bool is_followed = false;  ///< rows of the next tile follow, and are prefetched while a tile is computed
+  };
+
+  /// Rows of B without gaps. If they are shorter than a panel, as much may be read. The last of rows that are no longer
+  /// than a vector may be elsewhere, each as long as a panel.
+  struct operand_b {
+    const C* data;
+    std::int64_t stride;
+    const C* last = nullptr;
+    std::int64_t last_rows = 0;
+    std::int64_t ahead = 0;  ///< from what the first tile reads to what it prefetches; 0 if all is in a cache
+  };
+
+  /// Rows of B may lie so far from each other that processors do not see that they are read one after the other.
+  static constexpr std::int64_t rows_ahead = 16;
+
+  /// The next elements of so many rows of A. With many rows, compilers would keep a distance from the first row for
+  /// each other one, for which registers do not suffice. So four rows share an address.
+  template <int Rows>
+  class rows_in_registers {
+   public:
+    /// \param shift of the rows of the last address
+    rows_in_registers(const C* first, std::int64_t stride, std::int64_t shift = 0) : stride_(stride) {
+      prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        const C* row = first + (i * rows_of_address + (i == addresses - 1 ? shift : 0)) * stride;
+        if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+        rows_[i] = row;
+      });
+      three_rows_ = 3 * stride;
+      if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(three_rows_);
+    }
+
+    [[gnu::always_inline]] C operator[](int row) const {
+      const int behind = row % rows_of_address;
+      return rows_[row / rows_of_address][keeps_addresses && behind == 3 ? three_rows_ : behind * stride_];
+    }
+    [[gnu::always_inline]] void advance(std::int64_t column_stride) {
+      prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        const C* row = rows_[i] + column_stride;
+        if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
+        rows_[i] = row;
+      });
+    }
+
+   private:
+    static constexpr bool keeps_addresses = Rows > 8 && simd_has_many_registers;
+    static constexpr int rows_of_address = Rows > 6 ? group_rows : Rows;
+    static constexpr int addresses = (Rows + rows_of_address - 1) / rows_of_address;
+
+    std::int64_t stride_;
+    std::int64_t three_rows_;
+    const C* rows_[addresses];
+  };
+
+  /// What the panels of some tiles have in common.
+  struct run_of_tiles {
+    std::int64_t depth;
+    std::int64_t to_stride;
+    std::int64_t rows;        ///< of a tile
+    std::int64_t first_tile;  ///< of those that A begins with
+    std::int64_t tiles;
+    bool prefetches_c;
+    bool prefetches_b;  ///< for all tiles, because the nearest cache does not hold it
+  };
+
+  /// Some panels of each tile. Those of the first tile prefetch what is ahead of it in B, or those of all tiles, and
+  /// the first panels of tiles what the next tile reads of A.
+  template <int Rows, int Vectors, bool Adds>
+  static void multiply_panels(const operand_a& a, const operand_b& b, const run_of_tiles& run, std::int64_t column,
+                              std::int64_t count, C* to) {
+    std::int64_t asking = 0;
+    const std::int64_t ahead_of_first = run.first_tile == 0 ? b.ahead : 0;
+    if (Adds || run.prefetches_b || ahead_of_first != 0) {
+      asking = run.prefetches_b ? run.tiles : 1;
+      const std::int64_t ahead = ahead_of_first != 0 ? ahead_of_first : rows_ahead * b.stride;
+      multiply_tiles<Rows, Vectors, Adds, prefetching::all>(a, b, run, 0, asking, column, count, to, ahead);
+    }
+    if constexpr (!Adds) {
+      if (asking == run.tiles) return;
+      if constexpr (prefetches_a<Rows, false>) {
+        if (a.is_followed && column == 0) {
+          multiply_tiles<Rows, Vectors, false, prefetching::next_rows_of_a>(a, b, run, asking, run.tiles, 0, 1, to, 0);
+          if (--count == 0) return;
+          column = Vectors * lanes;
+          to += column;
+        }
+      }
+      multiply_tiles<Rows, Vectors, false, prefetching::nothing>(a, b, run, asking, run.tiles, column, count, to, 0);
+    }
+  }
+
+ private:
+  /// What the panels of a tile have in common.
+  struct panels_of_tile {
+    std::int64_t depth;
+    std::int64_t to_stride;
+    std::int64_t rows;
+    bool prefetches_c;
+  };
+
+  /// What panels prefetch besides C.
+  enum class prefetching : std::uint8_t { nothing, next_rows_of_a, all };
+
+  template <int Rows, bool Adds>
+  static constexpr bool prefetches_a = sizes::has_large_caches && !Adds && (Rows > 8);
+
+  /// The tiles begin ... end - 1 of a run. Panels of a tile come first, so that rows of C are written in long runs.
+  /// Operands are passed on without a copy: processors wait until all stores are done before they load two numbers at
+  /// once that were stored one by one.
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  [[gnu::noinline]] static void multiply_tiles(const operand_a& given_a, const operand_b& given_b,
+                                               const run_of_tiles& run, std::int64_t begin, std::int64_t end,
+                                               std::int64_t column, std::int64_t count, C* to, std::int64_t ahead) {
+    constexpr std::int64_t width = Vectors * lanes;
+    const std::int64_t rows_before = (run.first_tile + begin) * Rows;
+    operand_a a{given_a.data + rows_before * given_a.row_stride, given_a.row_stride, given_a.column_stride};
+    operand_b b{given_b.data, given_b.stride, given_b.last, given_b.last_rows, ahead};
+    const panels_of_tile of{run.depth, run.to_stride, run.rows, run.prefetches_c};
+    const C* const of_b = b.data + column;
+    const bool is_followed = given_a.is_followed && column == 0;
+    to += begin * Rows * of.to_stride;
+    for (std::int64_t left = end - begin; left > 0; --left, a.data += Rows * a.row_stride, to += Rows * of.to_stride) {
+      C* place = to;
+      b.data = of_b;
+      a.is_followed = is_followed;
+      for (std::int64_t panels = count; panels > 0; --panels, b.data += width, place += width) {
+        multiply_panel<Rows, Vectors, Adds, Prefetching>(a, b, of, place);
+        a.is_followed = false;
+      }
+    }
+  }
+
+  /// High tiles of one vector may have fewer rows. Their last group of rows then overlaps the one before: some rows are
+  /// computed twice, with the same result. Sums that are there are read before any is written.
+  ///
+  /// Lines are prefetched with the first products only, or with all of them where A or B may be far. Other products
+  /// take as few instructions as possible, because threads may share a core's.
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  [[gnu::always_inline]] static void multiply_panel(const operand_a& from_a, const operand_b& from_b,
+                                                    const panels_of_tile& run, C* to) {
+    const std::int64_t rows = run.rows, depth = run.depth, to_stride = run.to_stride;
+    constexpr bool has_many_rows = Rows > 8;
+    constexpr bool may_overlap = Vectors == 1 && Rows > most_low_rows && Rows < highest_rows;
+    constexpr int first_of_last = (Rows - 1) / group_rows * group_rows;
+    const std::int64_t shift = may_overlap ? rows - Rows : 0;  // of the last group
+    const auto sums_of = [&](int i) PRUMO_ALWAYS_INLINE {
+      return may_overlap ? to + (i + (i >= first_of_last ? shift : 0)) * to_stride : to + i * to_stride;
+    };
+    rows_in_registers<Rows> rows_of_a(from_a.data, from_a.row_stride, shift);
+    vector held[Rows][Vectors];
+    if constexpr (!Adds) {
+      prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j)
+                                                          PRUMO_ALWAYS_INLINE { held[i][j] = vector(C(0)); });
+    } else {
+      prumo::detail::for_each_register<Rows, Vectors>(
+          [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(sums_of(i) + j * lanes); });
+    }
+    // Lines of C arrive while sums are computed. The panel before has prefetched a line that this one shares with it.
+    // High tiles ask for those of one row with each product, because loads would wait behind all of them together.
+    constexpr bool may_prefetch_c = sizes::has_large_caches && !Adds, spreads_c = may_prefetch_c && has_many_rows;
+    const auto prefetch_row = [](const C* row) PRUMO_ALWAYS_INLINE {
+      prumo::detail::for_each_register<lines_of(Vectors), 1>(
+          [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row + (line + 1) * line_elements - 1, 1); });
+    };
+    const bool prefetches_c = may_prefetch_c && run.prefetches_c;
+    std::int64_t asking = prefetches_c && spreads_c ? std::min(rows, depth) : 0;
+    [[maybe_unused]] const C* row_of_c = to;
+    if (prefetches_c) {
+      if constexpr (spreads_c) {
+        for (std::int64_t i = depth; i < rows; ++i, row_of_c += to_stride) prefetch_row(row_of_c);
+      } else {
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { prefetch_row(sums_of(i)); });
+      }
+    }
+    const C* b = from_b.data;
+    std::int64_t b_stride = from_b.stride;
+    [[maybe_unused]] const std::int64_t ahead = from_b.ahead;
+    [[maybe_unused]] const C* next = from_a.data + (from_a.is_followed ? rows * from_a.row_stride : 0);
+    [[maybe_unused]] const std::int64_t of_next = from_a.is_followed ? Rows : 0;
+    const auto prefetch_operands = [&]() PRUMO_ALWAYS_INLINE {
+      if constexpr (prefetches_a<Rows, Adds> && Prefetching != prefetching::nothing) {
+        // Two lines hold what 24 rows read in a step.
+        prumo::detail::for_each_register<(Rows + line_elements - 1) / line_elements, 1>(
+            [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(next + line * line_elements, 0, 2); });
+        next += of_next;
+      }
+      if constexpr (Vectors <= Rows && Prefetching == prefetching::all) {
+        prumo::detail::for_each_register<lines_of(Vectors), 1>(
+            [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(b + ahead + line * line_elements); });
+      }
+    };
+    const auto multiply_products = [&]() PRUMO_ALWAYS_INLINE {
+      if constexpr (Vectors > Rows) {
+        vector factors[Rows];
+        prumo::detail::for_each_register<Rows, 1>([&](int i, int)
+                                                      PRUMO_ALWAYS_INLINE { factors[i] = vector(rows_of_a[i]); });
+        prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
+          held[i][j] = fma(vector::load(b + j * lanes), factors[i], held[i][j]);
+        });
+      } else {
+        vector factors[Vectors];
+        prumo::detail::for_each_register<1, Vectors>(
+            [&](int, int j) PRUMO_ALWAYS_INLINE { factors[j] = vector::load(b + j * lanes); });
+        prumo::detail::for_each_register<Rows, Vectors>(
+            [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = fma(vector(rows_of_a[i]), factors[j], held[i][j]); });
+      }
+      rows_of_a.advance(from_a.column_stride);
+      b += b_stride;
+    };
+    // Only rows that one vector holds have their last ones elsewhere.
+    std::int64_t then = Vectors == 1 ? from_b.last_rows : 0;
+    std::int64_t left = depth - then;
+    do {
+      if constexpr (spreads_c) {
+        for (std::int64_t here = std::min(asking, left); here > 0; --here, --asking, --left) {
+          prefetch_row(row_of_c);
+          row_of_c += to_stride;
+          prefetch_operands();
+          multiply_products();
+        }
+      }
+      // Without a way around the loop, sums are in the same registers before and behind it.
+      if (!spreads_c || left > 0) {
+        do {
+          prefetch_operands();
+          multiply_products();
+        } while (--left > 0);
+      }
+      b = from_b.last;
+      b_stride = panel;
+      left = std::exchange(then, 0);
+    } while (left > 0);
+    prumo::detail::for_each_register<Rows, Vectors>(
+        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums_of(i) + j * lanes); });
+  }
+
+  static constexpr int line_elements = 64 / static_cast<int>(sizeof(C));
+  /// Lines of a cache that so many vectors fill.
+  static constexpr int lines_of(int vectors) { return (vectors * lanes + line_elements - 1) / line_elements; }
+};
+
+}  // namespace PRUMO_INSTRUCTION_SET
+}  // namespace prumo::backend
