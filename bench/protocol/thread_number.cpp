@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prumo/protocol/thread_number.hpp>
+#include <prumo/protocol/without_blanks.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -8,12 +9,6 @@
 
 namespace prumo::protocol {
 namespace {
-
-std::string_view without_blanks(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool is_number_of_threads(std::string_view text) {
   int number = 0;

@@ -23,6 +23,7 @@
 #endif
 
 #include <prumo/protocol/build_identity.hpp>
+#include <prumo/protocol/without_blanks.hpp>
 
 #include <fmt/format.h>
 
@@ -56,8 +57,7 @@ std::string kernel_field(const fs::path& file, std::string_view name) {
     if (!line.starts_with(name)) continue;
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) continue;
-    const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
-    return begin == std::string::npos ? std::string() : line.substr(begin);
+    return std::string(protocol::without_blanks(std::string_view(line).substr(colon + 1)));
   }
   return {};
 }

@@ -2,6 +2,7 @@
 #include "terminal/units.hpp"
 
 #include "terminal/text.hpp"
+#include <prumo/protocol/without_blanks.hpp>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,8 @@
 namespace prumo::bench {
 namespace {
 
+using protocol::without_blanks;
+
 constexpr std::string_view accepted_sizes =
     "give a whole number of bytes above zero, for example 4096, 512KiB, 2MiB, 1.5GiB or 1TiB (KB, MB, GB and TB mean "
     "the same: 2MB is 2 MiB)";
@@ -22,12 +25,6 @@ constexpr std::string_view accepted_percentages = "give a percentage of zero or 
 
 /// A text from the command line as messages show it: short, and harmless for the terminal.
 std::string quoted(std::string_view text) { return fmt::format("'{}'", fit(sanitize(text), 60)); }
-
-std::string_view trim(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -153,7 +150,7 @@ prefixed in_thousands(double value, int lowest, int highest) {
 }  // namespace
 
 std::uint64_t parse_bytes(std::string_view text) {
-  std::string_view rest = trim(text);
+  std::string_view rest = without_blanks(text);
   const auto refuse = [&](std::string_view why) {
     return unit_error(fmt::format("size {} {}; {}", quoted(text), why, accepted_sizes));
   };
@@ -162,8 +159,8 @@ std::uint64_t parse_bytes(std::string_view text) {
   const bool starts_as_number = is_digit(rest.front()) || rest.front() == '.';
   const auto number = take_decimal(rest);
   if (!number) throw refuse(starts_as_number ? "is not a number that fits" : "does not begin with a number");
-  const auto exponent = size_exponent(trim(rest));
-  if (!exponent) throw refuse(fmt::format("has the unknown unit {}", quoted(trim(rest))));
+  const auto exponent = size_exponent(without_blanks(rest));
+  if (!exponent) throw refuse(fmt::format("has the unknown unit {}", quoted(without_blanks(rest))));
   const auto bytes = scaled(*number, *exponent);
   if (!bytes) {
     const bool large = number->value() * std::pow(2.0, *exponent) >= 9.2e18;
@@ -185,7 +182,7 @@ std::vector<std::uint64_t> parse_byte_sizes(std::string_view text) {
     const auto colon = entry.find(':');
     if (colon == std::string_view::npos) {
       add(parse_bytes(entry));
-    } else if (trim(entry.substr(0, colon)).empty() || trim(entry.substr(colon + 1)).empty()) {
+    } else if (without_blanks(entry.substr(0, colon)).empty() || without_blanks(entry.substr(colon + 1)).empty()) {
       throw unit_error(
           fmt::format("size range {} lacks an end; give it as SMALLEST:LARGEST, for example 2MiB:1GiB", quoted(entry)));
     } else {
@@ -203,7 +200,7 @@ std::vector<std::uint64_t> parse_byte_sizes(std::string_view text) {
 }
 
 double parse_duration(std::string_view text) {
-  std::string_view rest = trim(text);
+  std::string_view rest = without_blanks(text);
   const auto refuse = [&](std::string_view why) {
     return unit_error(fmt::format("duration {} {}; {}", quoted(text), why, accepted_durations));
   };
@@ -214,13 +211,13 @@ double parse_duration(std::string_view text) {
     const bool starts_as_number = is_digit(rest.front()) || rest.front() == '.';
     const auto number = take_decimal(rest);
     if (!number) throw refuse(starts_as_number ? "has a number that does not fit" : "cannot be read");
-    rest = trim(rest);
+    rest = without_blanks(rest);
     const auto end = std::find_if(rest.begin(), rest.end(), [](char c) { return is_digit(c) || c == '.' || c == ' '; });
     const std::string_view unit = rest.substr(0, static_cast<std::size_t>(end - rest.begin()));
     const auto scale = seconds_per(lower(unit));
     if (!scale) throw refuse(fmt::format("has the unknown unit {}", quoted(unit)));
     seconds += number->value() * *scale;
-    rest = trim(rest.substr(unit.size()));
+    rest = without_blanks(rest.substr(unit.size()));
   }
   if (!(seconds > 0)) throw refuse("is zero");
   if (seconds > 366.0 * 86400.0) throw refuse("is longer than a year");
@@ -228,7 +225,7 @@ double parse_duration(std::string_view text) {
 }
 
 double parse_percentage(std::string_view text) {
-  std::string_view rest = trim(text);
+  std::string_view rest = without_blanks(text);
   const auto refuse = [&](std::string_view why) {
     return unit_error(fmt::format("percentage {} {}; {}", quoted(text), why, accepted_percentages));
   };
@@ -236,7 +233,7 @@ double parse_percentage(std::string_view text) {
   if (rest.front() == '-') throw refuse("is negative");
   const auto number = take_decimal(rest);
   if (!number) throw refuse("does not begin with a number");
-  rest = trim(rest);
+  rest = without_blanks(rest);
   if (rest.empty()) throw refuse("lacks its % sign");
   if (rest != "%") throw refuse("cannot be read");
   return number->value() / 100;
