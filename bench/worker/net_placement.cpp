@@ -42,12 +42,13 @@ net_placement place_net(const nets::forward_plan& plan, std::int64_t batch, std:
     const nets::image_chunks chunks(batch, plan.net().input.size());
     const std::int64_t together = parts.images_together(chunks, batch);
     const std::int64_t of_chunk = bytes_product(chunks.largest(), plan.net().input.size());
-    std::int64_t between = bytes_sum(of_chunk, bytes_product(chunks.largest(), parts.before_dense.arena_elements(1)));
+    std::int64_t between = bytes_product(chunks.largest(), parts.before_dense.arena_elements(1));
     if (parts.from_dense) {
+      // Both parts use the same arena, one after the other.
+      between = std::max(between, bytes_product(together, parts.from_dense->arena_elements(1)));
       between = bytes_sum(between, bytes_product(together, parts.features()));
-      between = bytes_sum(between, bytes_product(together, parts.from_dense->arena_elements(1)));
     }
-    const std::int64_t converted = bytes_product(bytes_sum(between, place.batch_results), width);
+    const std::int64_t converted = bytes_product(bytes_sum(of_chunk, bytes_sum(between, place.batch_results)), width);
     place.device_bytes = bytes_sum(place.device_bytes, bytes_sum(bytes_product(2, of_chunk), converted));
   }
   // The bytes of the slots, the results, and the numbers of the weights.

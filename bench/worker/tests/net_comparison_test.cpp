@@ -3,6 +3,8 @@
 #include "net_numbers.hpp"
 #include "net_placement.hpp"
 #include <prumo/inference/net_comparison.hpp>
+#include <prumo/nets/image_chunks.hpp>
+#include <prumo/nets/split_plan.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -135,6 +137,21 @@ TEST(net_placement, batches_pass_the_cache_as_far_as_there_are_images) {
   EXPECT_EQ(place_net(plan, 100, 10000, static_cast<std::size_t>(10 * slot)).slots, 20);
   EXPECT_EQ(place_net(plan, 100, 1000, static_cast<std::size_t>(10 * slot)).slots, 10);
   EXPECT_EQ(place_net(plan, 100, 7, std::size_t{1} << 30).slots, 1);
+}
+
+TEST(net_placement, both_parts_of_a_split_net_share_an_arena) {
+  const nets::forward_plan plan(nets::named_net("lenet5"), dtype::f32);
+  const nets::split_plan parts(plan);
+  ASSERT_TRUE(parts.from_dense.has_value());
+  const std::int64_t batch = 100, pixels = plan.net().input.size();
+  ASSERT_EQ(nets::image_chunks(batch, pixels).largest(), batch);
+  const std::int64_t of_images = parts.before_dense.arena_elements(1), of_rows = parts.from_dense->arena_elements(1);
+  ASSERT_GT(of_images, of_rows);
+  ASSERT_GT(of_rows, 0);
+  const std::int64_t numbers = pixels + of_images + parts.features() + plan.facts().classes;
+  EXPECT_EQ(
+      place_net(plan, batch, 10000, 1 << 20, true).device_bytes - place_net(plan, batch, 10000, 1 << 20).device_bytes,
+      batch * (2 * pixels + 4 * numbers));
 }
 
 TEST(net_placement, steps_have_the_costs_of_their_layers) {
