@@ -38,7 +38,7 @@ void for_each_index(const View& view, const Visit& visit, Indices... indices) {
 /// Writes element(i, j, ...) to each element of a view, in the order of rows. Returns what is written, as host_copy().
 template <class View, class Element>
 auto set_elements(const View& view, const Element& element) {
-  const auto copy = host_copy(view);
+  auto copy = host_copy(view);
   for_each_index(view, [&](auto... indices) { copy(indices...) = element(indices...); });
   write_back(view, copy);
   return copy;

@@ -81,10 +81,10 @@ struct output_pointers {
     return base;
   }
 
-  /// The result of the formula for one of the outputs.
+  /// The result of the formula for one of the outputs: here it is the result itself, forwarded.
   template <std::size_t, class Result>
-  KOKKOS_FORCEINLINE_FUNCTION static const Result& part(const Result& result) {
-    return result;
+  KOKKOS_FORCEINLINE_FUNCTION static Result&& part(Result&& result) {
+    return static_cast<Result&&>(result);
   }
 
   output_pointers from(std::int64_t begin) const { return {base + begin}; }

@@ -27,14 +27,16 @@ PRUMO_STEP_FUNCTION void sum_dense_factors(const Team& team, const step_layer& f
     const int input = tile.first_column + i;
     const C* const x = all + it.x_factor + (input < inputs ? input : 0);
     C sum[tile_outputs] = {};
+    const int apart = images_together * slices;
     PRUMO_KEEP_LOOP
-    for (std::int64_t begin = slice; begin < images; begin += images_together * slices) {
+    for (std::int64_t begin = slice; begin < images; begin += apart) {
       // What is loaded together comes first. Images behind the last one are that one again, with inputs that are zero.
       C values[images_together];
       pack slopes[images_together][packs];
       PRUMO_UNROLL
       for (int k = 0; k < images_together; ++k) {
-        const std::int64_t image = begin + k * slices;
+        const int behind = k * slices;
+        const std::int64_t image = begin + behind;
         const C* const from = dy + (image < images ? image : begin) * elements;
         values[k] = x[(image < images ? image : begin) * elements];
         values[k] = image < images ? (input < inputs ? values[k] : C(1)) : C(0);

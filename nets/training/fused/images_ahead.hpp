@@ -110,8 +110,8 @@ class images_ahead {
           const int item = i * size + rank;
           if (item >= next_.count * words) break;
           const int image = item_place(item * pixels_of_word, grid).image;
-          loaded.words[i] = reinterpret_cast<const unsigned*>(
-              data.pixels)[std::int64_t{images[image]} * words + item - image * words];
+          const int word = item - image * words;
+          loaded.words[i] = reinterpret_cast<const unsigned*>(data.pixels)[std::int64_t{images[image]} * words + word];
         }
       }
       if (rank < next_.count) loaded.label = data.labels[images[rank]];

@@ -146,7 +146,8 @@ class step_stages {
     for (int item = team_.rank(); item < items; item += team_.size()) {
       const int image = item_place(item * pixels_of_word, grid).image;
       const std::uint8_t* const pixels = body_.data().pixels + std::int64_t{images[image]} * table_.pixels;
-      prumo::detail::begin_copy(reinterpret_cast<const unsigned*>(pixels) + item - image * words, to + item);
+      const int word = item - image * words;
+      prumo::detail::begin_copy(reinterpret_cast<const unsigned*>(pixels) + word, to + item);
     }
     prumo::detail::end_copy_group();
   }
@@ -164,9 +165,9 @@ class step_stages {
     PRUMO_KEEP_LOOP
     for (int item = team_.rank(); item < count * pixels; item += team_.size()) {
       const item_place at(item, grid);
+      const int of_image = item - at.image * pixels;
       const std::uint8_t pixel =
-          are_there ? bytes[item]
-                    : body_.data().pixels[std::int64_t{images[at.image]} * pixels + item - at.image * pixels];
+          are_there ? bytes[item] : body_.data().pixels[std::int64_t{images[at.image]} * pixels + of_image];
       put_pixel(lowest, memory + at.image * elements, at, pixel);
     }
   }

@@ -291,7 +291,10 @@ class step_update {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 4
 #endif
-    for (int slice = 0; slice < slices; ++slice) gradient += sums[slice * apart];
+    for (int slice = 0; slice < slices; ++slice) {
+      const int place = slice * apart;
+      gradient += sums[place];
+    }
     gradient *= it.scale;
     data_.weights[it.parameter] = rule_.with_moments(it.weight, gradient, it.first, it.second, data_.first_moments,
                                                      data_.second_moments, it.parameter);

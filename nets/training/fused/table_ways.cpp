@@ -135,9 +135,10 @@ class table_way final : public step_way<Exec> {
     if (!whole_) return LLONG_MAX;
     // Those that one team has.
     const std::int64_t teams = is_host_space<Exec> ? std::min(threads_, table_.groups) : table_.groups;
-    const double images = static_cast<double>((table_.batch - 1) / teams + 1);
+    const std::int64_t images = (table_.batch - 1) / teams + 1;
     constexpr double seconds_of_a_step = 3e-6, seconds_of_a_flop = 2e-11;
-    const double step = seconds_of_a_step + seconds_of_a_flop * images * static_cast<double>(task_.plan.facts().flops);
+    const double step = seconds_of_a_step +
+                        seconds_of_a_flop * static_cast<double>(images) * static_cast<double>(task_.plan.facts().flops);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(0.1 / step));
   }
 

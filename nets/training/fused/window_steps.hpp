@@ -259,7 +259,10 @@ class window_steps {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 3
 #endif
-      for (int group = 0; group < groups_of_map_; ++group) sum += from[group * window_group_sums];
+      for (int group = 0; group < groups_of_map_; ++group) {
+        const int place = group * window_group_sums;
+        sum += from[place];
+      }
       take(filter_, sum, rule);
     }
     if (sums_shared_) {

@@ -30,8 +30,8 @@ double roundings_of(const description& net, const net_facts& facts, std::int64_t
     const layer_facts& at = facts.layers[which];
     if (at.parameters.empty()) continue;
     const auto weights = static_cast<double>(at.parameters[0].size());
-    const auto places = static_cast<double>(at.output.size() / at.parameters[0].extents.front());
-    roundings += 2 * std::sqrt(weights) + static_cast<double>(images) * places;
+    const std::int64_t places = at.output.size() / at.parameters[0].extents.front();
+    roundings += 2 * std::sqrt(weights) + static_cast<double>(images) * static_cast<double>(places);
   }
   return roundings;
 }
@@ -154,7 +154,7 @@ TEST(training, of_numbers_instead_of_classes) {
   const Kokkos::View<double**, Kokkos::LayoutRight, exec> targets("targets", images, results);
   tests::random_training random(3);
   const auto fill = [&](const auto& view) {
-    const std::vector<double> values = random.numbers(static_cast<std::int64_t>(view.size()));
+    std::vector<double> values = random.numbers(static_cast<std::int64_t>(view.size()));
     Kokkos::deep_copy(Kokkos::View<double*, exec, Kokkos::MemoryUnmanaged>(view.data(), view.size()),
                       Kokkos::View<const double*, Kokkos::HostSpace>(values.data(), values.size()));
     return values;

@@ -67,8 +67,8 @@ template <class C>
 struct lane_masks {
   static constexpr int lanes = simd<C>::lanes;
   using word = typename detail::math_constants<C>::word;
-  static constexpr std::array<word, 3 * lanes> words = [] {
-    std::array<word, 3 * lanes> result{};
+  static constexpr std::array<word, std::size_t{3} * lanes> words = [] {
+    std::array<word, std::size_t{3} * lanes> result{};
     for (int i = lanes; i < 2 * lanes; ++i) result[static_cast<std::size_t>(i)] = ~word{0};
     return result;
   }();

@@ -52,7 +52,10 @@ PRUMO_STEP_FUNCTION void sum_slice_of_gradients(const step_layer& it, const step
     const C* const dy = memory + dy_begin + row * dy_planes.pitch + at.column;
     C values[tile_rows + Side - 1];
     PRUMO_UNROLL
-    for (int i = 0; i < tile_rows + Side - 1; ++i) values[i] = x[i * x_planes.pitch];
+    for (int i = 0; i < tile_rows + Side - 1; ++i) {
+      const int below = i * x_planes.pitch;
+      values[i] = x[below];
+    }
     PRUMO_UNROLL
     for (int m = 0; m < 2; ++m) {
       PRUMO_UNROLL

@@ -90,8 +90,8 @@ PRUMO_STEP_FUNCTION void convolve_columns_backward(const Team& team, const step_
       multiply_by_slopes(function, y, slopes);
       PRUMO_UNROLL
       for (int i = 0; i < map_sums; ++i) {
-        const int row = first_row + i - padding;
-        if (i < mine.count && row >= 0 && row < it.in_height) to[i * it.dx.pitch] = slopes[i];
+        const int row = first_row + i - padding, place = i * it.dx.pitch;
+        if (i < mine.count && row >= 0 && row < it.in_height) to[place] = slopes[i];
       }
     }
   }

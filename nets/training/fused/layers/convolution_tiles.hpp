@@ -311,7 +311,8 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
     }
     PRUMO_UNROLL
     for (int r = 0; r < tile_rows; ++r) {
-      if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
+      const int place = r * what.to.pitch;
+      if (r >= rows.begin && r < rows.end) to[place] = sum[r];
     }
   };
   // The code of these activations is long, so large tiles have only one copy of it.
@@ -322,11 +323,15 @@ PRUMO_STEP_FUNCTION void convolve_tiles(const Team& team, const step_layer& it, 
       for (int m = 0; m < maps; ++m, to += what.to.plane) {
         C values[tile_rows];
         PRUMO_UNROLL
-        for (int r = 0; r < tile_rows; ++r) values[r] = r >= rows.begin && r < rows.end ? to[r * what.to.pitch] : C(0);
+        for (int r = 0; r < tile_rows; ++r) {
+          const int place = r * what.to.pitch;
+          values[r] = r >= rows.begin && r < rows.end ? to[place] : C(0);
+        }
         activate_all(function, values);
         PRUMO_UNROLL
         for (int r = 0; r < tile_rows; ++r) {
-          if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = values[r];
+          const int place = r * what.to.pitch;
+          if (r >= rows.begin && r < rows.end) to[place] = values[r];
         }
       }
     }
@@ -348,7 +353,8 @@ PRUMO_STEP_FUNCTION void convolve_tiles_backward(const Team& team, const step_la
     multiply_by_slopes(function, y, sum);
     PRUMO_UNROLL
     for (int r = 0; r < tile_rows; ++r) {
-      if (r >= rows.begin && r < rows.end) to[r * what.to.pitch] = sum[r];
+      const int place = r * what.to.pitch;
+      if (r >= rows.begin && r < rows.end) to[place] = sum[r];
     }
   };
   sum_tiles<Side>(team, what, images, copies + it.backward_copy, write, [](C*, int, tile_range) {});

@@ -35,8 +35,10 @@ PRUMO_STEP_FUNCTION C* element_at(const step_images<C>& images, const step_plane
   return images.image(at.image) + planes.begin + at.channel * planes.plane + at.row * planes.pitch + at.column;
 }
 
-/// The place of a tap's copy (step_layer::forward_copy).
-PRUMO_STEP_FUNCTION int tap_place(const step_layer& it, int row, int column) { return column * it.filter_height + row; }
+/// The place of a tap's copies for all maps (step_layer::forward_copy).
+PRUMO_STEP_FUNCTION int tap_place(const step_layer& it, int row, int column) {
+  return (column * it.filter_height + row) * it.padded_out;
+}
 
 /// y of a convolution of any shape.
 template <class Team, class C>
@@ -52,8 +54,7 @@ PRUMO_STEP_FUNCTION void convolve_any(const Team& team, const step_layer& from_t
       const C* const taps = copies + it.forward_copy + channel * it.forward_apart + at.channel;
       for (int row = 0; row < it.filter_height; ++row) {
         for (int column = 0; column < it.filter_width; ++column) {
-          sum = prumo::fma(taps[tap_place(it, row, column) * it.padded_out],
-                           x[channel * it.x.plane + row * it.x.pitch + column], sum);
+          sum = prumo::fma(taps[tap_place(it, row, column)], x[channel * it.x.plane + row * it.x.pitch + column], sum);
         }
       }
     }
@@ -79,8 +80,7 @@ PRUMO_STEP_FUNCTION void convolve_any_backward(const Team& team, const step_laye
         const int tap_row = at.row + it.row_padding - row * it.row_stride;
         for (int column = windows.column_begin; column < windows.column_end; ++column) {
           const int tap_column = at.column + it.column_padding - column * it.column_stride;
-          sum =
-              prumo::fma(taps[tap_place(it, tap_row, tap_column) * it.padded_out], dy[row * it.dy.pitch + column], sum);
+          sum = prumo::fma(taps[tap_place(it, tap_row, tap_column)], dy[row * it.dy.pitch + column], sum);
         }
       }
     }

@@ -40,7 +40,10 @@ PRUMO_STEP_FUNCTION void sum_by_lanes(const Team& team, const tiled_sum& it, C* 
       const C* const taps_at = weights + first_map + channel * it.apart + column * Side * it.padded_maps;
       C values[tile_rows + Side - 1];
       PRUMO_UNROLL
-      for (int i = 0; i < tile_rows + Side - 1; ++i) values[i] = from[i * it.from.pitch];
+      for (int i = 0; i < tile_rows + Side - 1; ++i) {
+        const int place = i * it.from.pitch;
+        values[i] = from[place];
+      }
       PRUMO_UNROLL
       for (int tap = 0; tap < Side; ++tap) {
         C taps[lane_tile_maps];

@@ -92,7 +92,8 @@ PRUMO_STEP_FUNCTION void add_single_slopes(const C* weights, std::int64_t weight
     if (!Whole && k >= count) break;
     PRUMO_UNROLL
     for (int i = 0; i < Images; ++i) {
-      const C slope = dy[i][k * apart];
+      const int place = k * apart;
+      const C slope = dy[i][place];
       PRUMO_UNROLL
       for (int e = 0; e < prumo::detail::device_pack_elements<C>; ++e) {
         sum[i][e] = prumo::fma(of_output[k].values[e], slope, sum[i][e]);

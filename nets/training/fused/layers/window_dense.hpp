@@ -159,7 +159,8 @@ class window_dense {
       PRUMO_UNROLL
       for (int output = first; output < first + outputs_at_once && output < most_window_outputs; output += 2) {
         const bool is_there = output + half < outputs;
-        const C weight = is_there ? column[output * inputs_] : C(0), slope = is_there ? of_half[output] : C(0);
+        const int place = output * inputs_;
+        const C weight = is_there ? column[place] : C(0), slope = is_there ? of_half[output] : C(0);
         sum = prumo::fma(weight, slope, sum);
         gradients_[output / 2] = prumo::fma(slope, value, gradients_[output / 2]);
       }
@@ -175,7 +176,8 @@ class window_dense {
     const int outputs = exists ? outputs_ : 0;
     PRUMO_UNROLL
     for (int output = 0; output < most_window_outputs; output += 2) {
-      if (output + half < outputs) column[output * inputs_] = gradients_[output / 2];
+      const int place = output * inputs_;
+      if (output + half < outputs) column[place] = gradients_[output / 2];
     }
   }
   PRUMO_STEP_FUNCTION void store_bias(C* partials) const {
@@ -198,7 +200,8 @@ class window_dense {
       PRUMO_UNROLL
       for (int k = 0; k < count; ++k) {
         const bool is_there = first + 2 * k + half < outputs;
-        weights[k] = is_there ? column[(first + 2 * k) * inputs_] : C(0);
+        const int place = (first + 2 * k) * inputs_;
+        weights[k] = is_there ? column[place] : C(0);
         of_output[k] = is_there ? of_half[first + 2 * k] : C(0);
         sum = prumo::fma(weights[k], of_output[k], sum);
       }
@@ -218,7 +221,8 @@ class window_dense {
       }
       PRUMO_UNROLL
       for (int k = 0; k < count; ++k) {
-        if (first + 2 * k + half < outputs) column[(first + 2 * k) * inputs_] = weights[k];
+        const int place = (first + 2 * k) * inputs_;
+        if (first + 2 * k + half < outputs) column[place] = weights[k];
       }
     }
     return sum;

@@ -109,8 +109,8 @@ class array_placer {
     layer_share& share = share_->layer[which];
     std::int64_t of_a_team = 0;
     if (share.gathers) of_a_team = table_.layer[which - 1].out_size();
-    if (share.kind == share_kind::inputs) of_a_team = 2 * it.out_size();
-    if (share.kind == share_kind::outputs && !it.is_first) of_a_team = 2 * it.in_size();
+    if (share.kind == share_kind::inputs) of_a_team = std::int64_t{2} * it.out_size();
+    if (share.kind == share_kind::outputs && !it.is_first) of_a_team = std::int64_t{2} * it.in_size();
     if (of_a_team == 0) return;
     share.received = static_cast<int>(taken_);
     taken_ += padded(share_->teams * of_a_team);

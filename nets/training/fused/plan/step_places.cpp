@@ -52,7 +52,8 @@ void add_parameters(const step_layer& it, int layer, bool takes_windows, step_pl
   for (int i = 0; i < it.weight_count(); ++i) {
     const int row = i % taps / it.filter_width, column = i % it.filter_width;
     const int channel = i / taps % channels, map = i / taps / channels;
-    filter_parameter& to = places.filter_parameters[static_cast<std::size_t>(it.gradient + i)];
+    const int place = it.gradient + i;
+    filter_parameter& to = places.filter_parameters[static_cast<std::size_t>(place)];
     to = {it.weights + i, it.forward_copy + i, -1, layer, false};
     if (it.kind != step_kind::convolution) continue;
     if (takes_windows) {
@@ -67,8 +68,8 @@ void add_parameters(const step_layer& it, int layer, bool takes_windows, step_pl
   for (int i = 0; i < it.bias_count(); ++i) {
     const int of_filter = it.forward_copy + i * window_map_copies + taps;
     const int copy = takes_windows && it.has_filter() ? of_filter : it.bias_copy + i;
-    places.filter_parameters[static_cast<std::size_t>(it.gradient + it.weight_count() + i)] = {it.bias + i, copy, -1,
-                                                                                               layer, true};
+    const int place = it.gradient + it.weight_count() + i;
+    places.filter_parameters[static_cast<std::size_t>(place)] = {it.bias + i, copy, -1, layer, true};
   }
 }
 
@@ -96,7 +97,8 @@ std::vector<update_tile> make_update_tiles(const step_table& table) {
 int choose_update_slices(int tiles, std::int64_t summed) {
   // Estimates for the GPUs at hand: 132 teams of 16 stretches, which wait some 500 cycles for eight images that they
   // load together, and 1500 for what comes before and after the images.
-  constexpr std::int64_t stretches = 132 * 16, images_together = 8, cycles_of_images = 500, cycles_of_tile = 1500;
+  constexpr std::int64_t teams = 132, stretches = teams * 16, images_together = 8, cycles_of_images = 500,
+                         cycles_of_tile = 1500;
   const auto cycles = [&](std::int64_t slices) {
     const std::int64_t rounds = (tiles * slices - 1) / stretches + 1;
     const std::int64_t loads = ((summed - 1) / slices) / images_together + 1;

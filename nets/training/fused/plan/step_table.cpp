@@ -240,9 +240,9 @@ class table_maker {
                                                 sources() * of_int,
                                                 share_ == nullptr ? 0 : std::int64_t{sizeof(net_share)},
                                                 table_.copies * moments() * element,
-                                                table_.images_at_once * table_.image_elements * element,
+                                                element * table_.images_at_once * table_.image_elements,
                                                 gradients_in_scratch() * element};
-    std::int64_t taken = (sizeof(step_table) + 31) / 32 * 32 + table_.partial_bytes;
+    std::int64_t taken = round_up(std::int64_t{sizeof(step_table)}, 32) + table_.partial_bytes;
     for (int i = 0; i < scratch_arrays; ++i) {
       taken = round_up(taken, request_.takes_vectors ? most_vector_bytes : 32);
       table_.scratch_begin[i] = static_cast<int>(taken);

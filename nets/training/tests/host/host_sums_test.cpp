@@ -67,23 +67,26 @@ TEST(host_sums, of_lanes_are_in_order) {
 struct small_filters {
   step_layer layer;
   std::vector<float> copies = std::vector<float>(128, 1e30F);
-  static constexpr int bias = 100, taps = 9;
+  static constexpr std::size_t bias = 100, taps = 9, maps_apart = 4;
 
   small_filters() {
     layer.in_channels = 2;
     layer.out_channels = 2;
-    layer.padded_out = 4;
+    layer.padded_out = maps_apart;
     layer.forward_copy = 0;
-    layer.forward_apart = 4 * taps;
+    layer.forward_apart = maps_apart * taps;
     layer.bias_copy = bias;
-    for (int map = 0; map < 2; ++map) {
-      copies[static_cast<std::size_t>(bias + map)] = 10;
-      for (int tap = 0; tap < taps; ++tap) weight(0, tap, map) = weight(1, tap, map) = tap % 2 == 0 ? 3.0F : -3.0F;
+    for (std::size_t map = 0; map < 2; ++map) {
+      bias_of(map) = 10;
+      for (std::size_t tap = 0; tap < taps; ++tap) {
+        weight(0, tap, map) = weight(1, tap, map) = tap % 2 == 0 ? 3.0F : -3.0F;
+      }
     }
   }
-  float& weight(int channel, int tap, int map) {
-    return copies[static_cast<std::size_t>(channel * layer.forward_apart + tap * layer.padded_out + map)];
+  float& weight(std::size_t channel, std::size_t tap, std::size_t map) {
+    return copies[(channel * taps + tap) * maps_apart + map];
   }
+  float& bias_of(std::size_t map) { return copies[bias + map]; }
   bool are_bounded() const { return have_bounded_sums<3, 2>(layer, copies.data(), 0); }
 };
 
@@ -94,13 +97,13 @@ TEST(host_sums, of_magnitudes_bound_a_convolution) {
   small_filters without_bias;
   without_bias.layer.bias_copy = -1;
   EXPECT_TRUE(without_bias.are_bounded());
-  for (int map = 0; map < 2; ++map) {
+  for (std::size_t map = 0; map < 2; ++map) {
     for (const float value :
          {3.5F, -1e9F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
       small_filters with_weight, with_bias;
       with_weight.weight(1, 8, map) = value;
       EXPECT_FALSE(with_weight.are_bounded()) << map << ", " << value;
-      with_bias.copies[static_cast<std::size_t>(small_filters::bias + map)] = value > 0 ? 7 + value : value;
+      with_bias.bias_of(map) = value > 0 ? 7 + value : value;
       EXPECT_FALSE(with_bias.are_bounded()) << map << ", " << value;
     }
   }
