@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 
 #if defined(KOKKOS_ENABLE_OPENMP)
 #include <omp.h>
@@ -40,7 +41,8 @@ class region_times {
   }
 
  private:
-  static double time_of_region(int threads) {
+  /// Clang's pass for AMD GPUs ignores OpenMP, and with it the number of threads.
+  static double time_of_region([[maybe_unused]] int threads) {
     using clock = std::chrono::steady_clock;
     const clock::time_point begin = clock::now();
 #pragma omp parallel num_threads(threads)

@@ -54,7 +54,7 @@ struct largest_share {
 }  // namespace
 
 nets::arithmetic arithmetic_of(std::string_view dtype) {
-  if (dtype == "f64") return {0x1p-53L, 0, 0x1p-1075L};
+  if (dtype == "f64") return {0x1p-53L, 0, nets::smallest_double_roundoff};
   if (dtype == "f16") return {0x1p-24L, 0x1p-11L, 0x1p-25L};
   if (dtype == "bf16") return {0x1p-24L, 0x1p-8L, 0x1p-134L};
   return {};

@@ -10,8 +10,8 @@
 namespace prumo::inference {
 namespace {
 
-// Those of PyTorch's Adam.
-constexpr double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+// Those of PyTorch's Adam. The first step does not depend on beta2.
+constexpr double beta1 = 0.9, epsilon = 1e-8;
 
 /// The gradient that the step used, as the optimizer's arrays or the change of the weights tell it.
 std::vector<double> used_gradient(const nets::training_options& options, const computed_step& step) {

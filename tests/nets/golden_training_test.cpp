@@ -226,7 +226,7 @@ TEST_P(golden_training, begins_with_the_same_weights) {
 /// The reference bounds what each of the two is off.
 TEST_P(golden_training, makes_the_same_of_images) {
   const nets::description& net = golden_.of().description;
-  const nets::arithmetic how{.compute_roundoff = roundoff, .smallest_roundoff = 0x1p-1075L};
+  const nets::arithmetic how{.compute_roundoff = roundoff, .smallest_roundoff = nets::smallest_double_roundoff};
   for (const loss which : tests::all_losses) {
     const std::string name = std::string(name_of(which)) + ".results";
     if (!golden_.has(name)) continue;

@@ -29,7 +29,7 @@ using rows = Kokkos::View<T**, Kokkos::LayoutRight, exec>;
 
 template <class T>
 arithmetic arithmetic_of() {
-  if constexpr (std::is_same_v<T, double>) return {0x1p-53L, 0, 0x1p-1075L};
+  if constexpr (std::is_same_v<T, double>) return {0x1p-53L, 0, smallest_double_roundoff};
   if constexpr (std::is_same_v<T, float>) return {};
   if constexpr (std::is_same_v<T, f16>) return {0x1p-24L, 0x1p-11L, 0x1p-25L};
   return {0x1p-24L, 0x1p-8L, 0x1p-134L};

@@ -6,6 +6,7 @@
 
 #include <prumo/nets/description.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -21,6 +22,10 @@ struct arithmetic {
   /// Half the distance of the smallest numbers of the storage type, or of the compute type without one.
   long double smallest_roundoff = 0x1p-150L;
 };
+
+/// The smallest_roundoff of f64. It is no literal, because Clang refuses one where long double is double, as in its
+/// pass for AMD GPUs.
+inline const long double smallest_double_roundoff = std::ldexp(1.0L, -1075);
 
 /// A result, and how far a computed one may be from it.
 struct bounded_value {
