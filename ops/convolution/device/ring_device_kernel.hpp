@@ -128,7 +128,7 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
     }
 
     /// A tile among all of the team's images, of which the first shared one begins with tiles of others.
-    KOKKOS_FORCEINLINE_FUNCTION int in_stream(int tile) const { return tile < whole_tiles ? tile : tile + before; }
+    KOKKOS_FORCEINLINE_FUNCTION int in_stream(int which) const { return which < whole_tiles ? which : which + before; }
     /// The image of the batch that one of the team's is.
     KOKKOS_FORCEINLINE_FUNCTION std::int64_t image(int which) const {
       return which < whole ? std::int64_t{which} * teams + team
