@@ -60,7 +60,7 @@ class direct_device_choice : direct_device_estimate<C> {
               if (layout.threads == 0) break;
               const double time = estimate(layout);
               if (time < best.time) best = {layout, time};
-              chunks = 2 * layout.chunks;
+              chunks = std::int64_t{2} * layout.chunks;
             }
           }
         }
@@ -123,7 +123,8 @@ class direct_device_choice : direct_device_estimate<C> {
   /// A ring of images for one team on each multiprocessor, with as many places as there is room for; none if there is
   /// no room for enough images, or if they do not come in bulk copies.
   direct_device_layout ring(int most_threads) const {
-    if (element_bytes_ != static_cast<std::int64_t>(sizeof(C)) || problem_.images == 0) return none();
+    const bool has_elements = problem_.images > 0 && problem_.in_channels > 0;
+    if (!has_elements || element_bytes_ != static_cast<std::int64_t>(sizeof(C))) return none();
     const direct_device_layout one = in_chunks(1, problem_.y_rows, 1, 1, 1);
     if (one.threads == 0 || one.keeps_results || one.staging != staging_kind::images) return none();
     if (!is_near(1, problem_.y_rows)) return none();

@@ -48,7 +48,7 @@ class direct_device_estimate {
     // Between barriers that come soon, the scheduler with the most warps is the last to finish.
     if (layout.is_stream || tile_.spreads) warps_of_scheduler = std::ceil(warps_of_scheduler);
     const auto images = static_cast<double>(problem_.images);
-    const double image_bytes = layout.image_elements * layout.chunks * sizeof(float);
+    const double image_bytes = static_cast<double>(layout.image_elements) * layout.chunks * sizeof(float);
     double rounds = 0, barriers = 0, copies = 0, images_of_team = 0;  // of a team
     if (layout.is_stream) {
       const double tiles = layout.tiles_of_image();
@@ -96,7 +96,7 @@ class direct_device_estimate {
     const std::int64_t of_turn = layout.threads / groups, whole = tiles / of_turn;
     const double of_last = std::ceil(static_cast<double>((tiles - whole * of_turn + 31) / 32 * groups) / 4);
     const double turns = static_cast<double>(whole) * layout.threads / 128.0 + of_last / busy_share(of_last);
-    const double image_bytes = layout.image_elements * sizeof(C);
+    const double image_bytes = static_cast<double>(layout.image_elements) * sizeof(C);
     constexpr double bytes_of_cycle = 28, start = 6000, of_weight = 200;
     const double compute = turns * cycles_of_tile(layout, true);
     const double memory = images_of_team * (image_bytes + bytes_of_results(layout)) / bytes_of_cycle;
@@ -128,7 +128,7 @@ class direct_device_estimate {
     if (tile_.filter_rows > 0) loads_of_x = row_loads * (1 + (tile_.rows - 1.0) / tile_.filter_rows);
     if (tile_.filter_columns == 0) loads_of_x = 2.0 * filter_columns * tile_.rows;
     double weight_loads_of_row = weight_loads;
-    if (tile_.filter_columns == 0) weight_loads_of_row = filter_columns * (tile_.channels / pack_elements + 1.0);
+    if (tile_.filter_columns == 0) weight_loads_of_row = filter_columns + weight_loads;
     if (tile_.keeps_weights) weight_loads_of_row = 0;
     const double loads = loads_of_x + weight_loads_of_row;
     // The scratch memory serves four schedulers, a warp of 16 bytes a thread in four cycles. Neighbouring threads meet

@@ -151,6 +151,7 @@ TEST(ring_device_kernel, leaves_other_images_to_items) {
   EXPECT_EQ(places([](problem&) {}, sizeof(f16)), 0);
   EXPECT_EQ(places([](problem&) {}, sizeof(float), 10 << 10), 0);
   EXPECT_EQ(places([](problem& of) { of.images = 0; }), 0);
+  EXPECT_EQ(places([](problem& of) { of.in_channels = 0; }), 0);
   EXPECT_EQ(places([](problem& of) { of.x.data += 1; }), 0);
   EXPECT_EQ(places([](problem& of) { of.x.image_stride += 2; }), 0);
   EXPECT_EQ(places([](problem& of) { of.x.row_stride += 2; }), 0);
