@@ -94,7 +94,8 @@ class direct_device_estimate {
     const auto tiles = static_cast<std::int64_t>(std::ceil(images_of_team * layout.tiles_of_group()));
     // The last turn may be one of a few warps.
     const std::int64_t of_turn = layout.threads / groups, whole = tiles / of_turn;
-    const double of_last = std::ceil(static_cast<double>((tiles - whole * of_turn + 31) / 32 * groups) / 4);
+    const std::int64_t last_warps = (tiles - whole * of_turn + 31) / 32 * groups;
+    const double of_last = std::ceil(static_cast<double>(last_warps) / 4);
     const double turns = static_cast<double>(whole) * layout.threads / 128.0 + of_last / busy_share(of_last);
     const double image_bytes = static_cast<double>(layout.image_elements) * sizeof(C);
     constexpr double bytes_of_cycle = 28, start = 6000, of_weight = 200;

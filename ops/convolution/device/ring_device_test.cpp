@@ -27,7 +27,7 @@ convolution_problem<T> whole_images(numbers& random, convolution_tile tile, int 
     shape.width = 4 * random(2, 5);
     if (tile.most_input_pack == 2 && random(0, 1) == 0) shape.width -= 2;
   } while (shape.width < tile.filter_columns + side - 1 || shape.in_channels * shape.height * shape.width % 4 != 0);
-  shape.out_channels = tile.keeps_weights ? random(1, 2 * tile.channels) : random(2, 9);
+  shape.out_channels = tile.keeps_weights ? random(1, std::int64_t{2} * tile.channels) : random(2, 9);
   shape.filter_rows = tile.filter_rows;
   shape.filter_columns = tile.filter_columns;
   shape.rows = shape.y_rows = shape.height - shape.filter_rows + 1;

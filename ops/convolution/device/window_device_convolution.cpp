@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace prumo::backend {
@@ -51,7 +52,7 @@ void consider(const convolution_problem<float>& problem, team_resources resource
     constexpr window_kernel_form form = forms[Which];
     const bool suits = form.tile.suits(problem) && window_results<float, form.tile, form.window>::suits(problem);
     if (suits && (has_bulk_copies || !form.has_ring)) {
-      resources.threads_of_multiprocessor = form.tile.resident_teams() * resources.threads_of_team;
+      resources.threads_of_multiprocessor = std::int64_t{form.tile.resident_teams()} * resources.threads_of_team;
       const direct_device_choice<float> choice(problem, sizeof(float), form.tile, resources);
       timed_window_layout found;
       if constexpr (form.has_ring) {

@@ -102,7 +102,8 @@ struct window_results {
           if constexpr (Pack > 1) {
             store_at_once<Tile.keeps_weights>(row + k, results);
           } else {
-            row[k * static_cast<int>(y.column_stride)] = results.values[0];
+            const int place = k * static_cast<int>(y.column_stride);
+            row[place] = results.values[0];
           }
         }
         row += static_cast<int>(y.row_stride);
