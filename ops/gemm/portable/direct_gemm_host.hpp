@@ -4,8 +4,8 @@
 /// \file
 /// The product of matrices on host cores where copying A and B would take as long as multiplying them. A tile of sums
 /// stays in registers over a block of the depth k. Rows of A are read where they are, and so is B, unless its columns
-/// have gaps. direct_blocks.hpp tells how C and k are cut, direct_tiles_host.hpp multiplies, direct_narrow_host.hpp does
-/// so for a C with short rows, direct_streams_host.hpp past the caches, and direct_columns_host.hpp copies.
+/// have gaps. direct_blocks.hpp tells how C and k are cut, direct_tiles_host.hpp multiplies, direct_narrow_host.hpp
+/// does so for a C with short rows, direct_streams_host.hpp past the caches, and direct_columns_host.hpp copies.
 ///
 /// Each sum is a chain of fused multiply-adds in the order of k, or as many chains as k has parts, which are added up
 /// in their order. The extents alone decide about the parts, so results depend neither on the number of threads nor on
