@@ -81,7 +81,7 @@ struct output_pointers {
     return base;
   }
 
-  /// The result of the formula for one of the outputs: here it is the result itself, forwarded.
+  /// The result for one of the outputs. Here there is one output, so it gets the whole result.
   template <std::size_t, class Result>
   KOKKOS_FORCEINLINE_FUNCTION static Result&& part(Result&& result) {
     return static_cast<Result&&>(result);

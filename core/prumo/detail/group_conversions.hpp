@@ -81,9 +81,9 @@ template <int Registers>
   return lanes != 0;
 }
 
-/// Stores the registers of a group one after the other, so that lines of a cache are written one after the other, where
-/// they have several registers. GCC stores them in any order. Where a line was written between the halves of another,
-/// a sum or product of numbers in a second-level cache took 1.5 times as long.
+/// Stores the registers of a group in order, and finishes each line of a cache before it begins the next. GCC chooses
+/// any order otherwise. When it stored another line between the two halves of one, sums and products of arrays in a
+/// second-level cache took 1.5 times as long.
 template <class T, int Registers>
 [[gnu::always_inline]] inline void store_line_by_line(simd_group<T, Registers> group, T* to) {
   constexpr int lanes = simd<T>::lanes, of_line = static_cast<int>(64 / simd_bytes);

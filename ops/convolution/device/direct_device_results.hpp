@@ -196,12 +196,6 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
     with_words(at, [&](auto* to, const auto& word_of) { store_activated<Window, false>(to, word_of, there, sums); });
   }
 
-  /// Whether tanh of a tile's maxima is computed in their places. One call waits for the other, and each for its chain
-  /// of instructions: where a tile has few maxima, their chains go on side by side without calls.
-  template <int Window>
-  static constexpr bool has_tanh_of_maxima =
-      Window > 1 && std::is_same_v<C, float>&& Tile.sums() / (Window * Window) <= 12 && Tile.sums() <= 48;
-
   /// Pools the windows of a tile, and activates maxima by relu, or tanh.
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void pool_and_activate(convolution_pooling pooling, int sum_rows, int sum_columns,
@@ -211,7 +205,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
       if (problem_.activation == activation_function::relu && problem_.activates_maxima()) {
         sums.template for_each_window<Window>([](C& sum) { sum = prumo::maximum(sum, C(0)); });
       }
-      if constexpr (has_tanh_of_maxima<Window>) {
+      if constexpr (sums_type::has_tanh_of_maxima(Window)) {
         if (problem_.activation == activation_function::tanh) {
           sums.template for_each_window<Window>([](C& sum) { sum = prumo::tanh(sum); });
         }
@@ -225,7 +219,7 @@ class direct_device_results : protected direct_device_inputs<C, Tile> {
   KOKKOS_FORCEINLINE_FUNCTION void store_activated(Word* to, const WordOf& word_of, const tile_extents& there,
                                                    const sums_type& sums) const {
     const activation_function function = problem_.activation;
-    const bool is_done = has_tanh_of_maxima<Window> && function == activation_function::tanh;
+    const bool is_done = sums_type::has_tanh_of_maxima(Window) && function == activation_function::tanh;
     if (is_done || !is_long(function)) return store_in_packs<Window, Whole>(to, word_of, there, sums);
     const auto to_word = [=](C result) { return word_of(activated_at_length(function, result)); };
     store_in_packs<Window, Whole>(to, to_word, there, sums);

@@ -11,6 +11,7 @@
 #include <prumo/math.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -260,7 +261,13 @@ class convolution_sums {
 
   KOKKOS_FORCEINLINE_FUNCTION C at(int m, int r, int k) const { return sums_[m][r][k]; }
 
-  /// Makes the sums beyond the first rows and columns such that they are no maximum of a window.
+  /// Whether tanh of the maxima of windows is computed in their places. One call waits for the other, and each for its
+  /// chain of instructions: where a tile has few maxima, their chains go on side by side without calls.
+  KOKKOS_FUNCTION static constexpr bool has_tanh_of_maxima(int window) {
+    return window > 1 && std::is_same_v<C, float> && Tile.sums() / (window * window) <= 12 && Tile.sums() <= 48;
+  }
+
+  /// Sets the sums beyond the first rows and columns to minus infinity: no window then has its maximum there.
   KOKKOS_FORCEINLINE_FUNCTION void hide_beyond(int rows, int columns) {
     PRUMO_UNROLL
     for (int m = 0; m < Tile.channels; ++m) {

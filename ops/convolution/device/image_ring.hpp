@@ -31,7 +31,7 @@ inline constexpr bool has_bulk_copies = true;
 inline constexpr bool has_bulk_copies = false;
 #endif
 
-/// What the readers of a place tell each other.
+/// The state of a place, which all readers share.
 struct ring_place {
   std::uint64_t arrivals;  ///< the device's barrier for bulk copies
   int images;              ///< that have been brought here, where there are no bulk copies
@@ -192,8 +192,8 @@ class image_ring {
   ring_place* places_;
   int image_elements_;
   int count_of_places_;
-  position next_;    ///< that the reader has not waited for
-  position oldest_;  ///< that it has not left
+  position next_;    ///< the first image that the reader has not waited for
+  position oldest_;  ///< the first image that it has not left
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

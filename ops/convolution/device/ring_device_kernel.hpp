@@ -19,7 +19,7 @@ namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// The elements of the problem are of type C.
-/// \tparam Window the side of the windows whose maxima are stored; with 1, results are not pooled
+/// \tparam Window the side of the pooling windows, of which maxima are stored. 1: nothing is pooled
 template <class C, convolution_tile Tile, int Window>
 class ring_device_kernel : direct_device_inputs<C, Tile> {
   using inputs = direct_device_inputs<C, Tile>;

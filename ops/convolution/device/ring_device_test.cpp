@@ -16,7 +16,7 @@ namespace {
 using tests::convolution_test_case;
 using tests::numbers;
 
-/// Images without padding, whose rows are loaded in packs.
+/// A convolution of images without padding, whose rows are loaded in packs.
 template <class T>
 convolution_problem<T> whole_images(numbers& random, convolution_tile tile, int side) {
   convolution_problem<T> shape;
@@ -99,7 +99,7 @@ TEST(ring_device_kernel, holds_the_rows_that_a_row_of_the_filter_meets) {
   expect_random_images<double, ring_device_kernel<double, convolution_tile{2, 2, 4, 3, 3, false, false, 2}, 1>>(20, 7);
 }
 
-/// Results that are not pooled, whose activation is long, wait for each other in others. So do windows of other sides.
+/// Other kernels compute long activations of results that are not pooled, and windows of other sides.
 TEST(ring_device_kernel, leaves_other_windows_and_activations_to_items) {
   constexpr convolution_tile tile{2, 4, 4, 7, 7};
   convolution_problem<float> plain;
@@ -156,7 +156,7 @@ TEST(ring_device_kernel, leaves_other_images_to_items) {
   EXPECT_EQ(places([](problem& of) { of.x.image_stride += 2; }), 0);
   EXPECT_EQ(places([](problem& of) { of.x.row_stride += 2; }), 0);
   EXPECT_EQ(places([](problem& of) { of.row_padding = 1; }), 0);
-  EXPECT_EQ(places([](problem& of) {  // windows that do not lie side by side wait for each other
+  EXPECT_EQ(places([](problem& of) {  // results of windows that overlap go through the scratch memory
               of.pooling = convolution_pooling::maximum;
               of.window = {3, 3, 2, 2, 0, 0, window_rounding::down};
               of.y_rows = of.y_columns = 4;

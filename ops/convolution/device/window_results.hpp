@@ -12,12 +12,12 @@
 #include "scratch_copies.hpp"
 #include <prumo/math.hpp>
 
-#include <type_traits>
+#include <cstdint>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// \tparam Window the side of the windows whose maxima are stored; with 1, results are not pooled
+/// \tparam Window the side of the pooling windows, of which maxima are stored. 1: nothing is pooled
 template <class C, convolution_tile Tile, int Window>
 struct window_results {
   using sums_type = convolution_sums<C, Tile>;
@@ -54,7 +54,7 @@ struct window_results {
     const activation_function function = problem.activation;
     if (function == activation_function::relu) {
       sums.template for_each_window<Window>([](C& sum) { sum = prumo::maximum(sum, C(0)); });
-    } else if (has_tanh && function == activation_function::tanh) {
+    } else if (sums_type::has_tanh_of_maxima(Window) && function == activation_function::tanh) {
       sums.template for_each_window<Window>([](C& sum) { sum = prumo::tanh(sum); });
     } else if (Window > 1 && is_long(function)) {
       sums.template for_each_window<Window>([=](C& sum) { sum = activated_at_length(function, sum); });
@@ -73,10 +73,6 @@ struct window_results {
   }
 
  private:
-  /// Whether tanh is computed without calls. One call waits for the other, and each for its chain of instructions.
-  static constexpr bool has_tanh =
-      Window > 1 && std::is_same_v<C, float>&& Tile.sums() / (Window * Window) <= 12 && Tile.sums() <= 48;
-
   /// What is there of y from a tile's first result on.
   struct extents {
     int channels;

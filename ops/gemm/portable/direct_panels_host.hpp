@@ -190,7 +190,7 @@ class direct_panels {
       prumo::detail::for_each_register<Rows, Vectors>(
           [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j] = vector::load(sums_of(i) + j * lanes); });
     }
-    // Lines of C arrive while sums are computed. The panel before has prefetched a line that this one shares with it.
+    // Lines of C arrive while sums are computed. The panel before has already prefetched the line that both share.
     // High tiles ask for those of one row with each product, because loads would wait behind all of them together.
     constexpr bool may_prefetch_c = sizes::has_large_caches && !Adds, spreads_c = may_prefetch_c && has_many_rows;
     const auto prefetch_row = [](const C* row) PRUMO_ALWAYS_INLINE {
