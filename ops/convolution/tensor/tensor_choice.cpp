@@ -2,10 +2,12 @@
 #include "tensor_choice.hpp"
 
 #include "item_shares.hpp"
+#include "tensor_lines.hpp"
 #include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -21,38 +23,83 @@ constexpr std::int64_t most_extent = 1 << 15;
 /// More elements than any team's memory has.
 constexpr std::int64_t most_elements = 1 << 20;
 
-/// Whether all results of a channel in a band are one run.
+/// What a warp takes for a step, for a run and for four blocks beside these, and a thread for what it copies at once:
+/// cycles of a matrix unit or issued instructions, whichever are more, on an H200.
+constexpr double time_of_step = 48.0;
+constexpr double time_of_run = 40.0;
+constexpr double time_of_blocks = 200.0;
+constexpr double time_of_chunk = 60.0;
+/// What four blocks take more if their results do not fill sectors of the memory.
+constexpr double time_of_scattered_stores = 300.0;
+
+/// Lets a layout's steps have lines of 1, 2 or 4 rows of the filter: those that make the fewest steps.
 template <class T>
-bool can_have_flat_results(const convolution_problem<T>& problem) {
-  return problem.y.column_stride == 1 && problem.y.row_stride == problem.columns;
+void cut_filter(tensor_layout& layout, const convolution_problem<T>& problem) {
+  layout.segments = static_cast<int>(divide_up(problem.filter_columns, tensor_form<T>::line_taps));
+  const auto lines = static_cast<int>(problem.filter_rows + (layout.stacked_rows - 1) * problem.row_stride);
+  const auto of_row = static_cast<int>(problem.in_channels * layout.segments);
+  const int unit = layout.stacked_rows * static_cast<int>(problem.row_stride);
+  int fewest = std::numeric_limits<int>::max();
+  const tensor_layout uncut = layout;
+  for (const int rows : {1, 2, 4}) {
+    tensor_layout by_rows = uncut;
+    by_rows.step_rows = rows;
+    if (rows <= unit) {
+      by_rows.step_distance = 1;
+      by_rows.residues = divide_up(unit, rows);
+      by_rows.run_steps = divide_up(lines, unit);
+    } else {
+      by_rows.step_distance = round_up(divide_up(lines, rows), unit);
+      by_rows.residues = unit;
+      by_rows.run_steps = by_rows.step_distance / unit;
+    }
+    by_rows.runs = divide_up(of_row * rows, tensor_layout::lines_of_step) * by_rows.residues;
+    if (by_rows.steps() >= fewest) continue;
+    fewest = by_rows.steps();
+    layout = by_rows;
+  }
 }
 
-/// The part of a layout that follows from the filters: as many stacked rows as make the fewest products for a result.
+/// The part of a layout that follows from the filters: as many stacked rows as take the least time for a result.
 template <class T>
 tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
-  constexpr std::int64_t most_stacked = tensor_layout::unit_rows;
   tensor_layout best;
-  double fewest = std::numeric_limits<double>::infinity();
-  best.segments = static_cast<int>(divide_up(problem.filter_columns, tensor_layout::line_taps));
-  for (std::int64_t stacked = 1; stacked <= std::min(most_stacked, problem.rows); ++stacked) {
-    const std::int64_t lines = problem.filter_rows + (stacked - 1) * problem.row_stride;
-    const std::int64_t steps = divide_up(problem.in_channels * lines * best.segments, tensor_form<T>::lines_of_step);
-    const std::int64_t blocks = divide_up(stacked * problem.out_channels, tensor_layout::unit_rows);
-    const bool is_flat = stacked == 1 && can_have_flat_results(problem);
-    const std::int64_t run = is_flat ? problem.rows * problem.columns : problem.columns;
-    const double places = static_cast<double>(round_up(run, tensor_form<T>::stretch)) / static_cast<double>(run);
-    const double products = places * static_cast<double>(blocks * steps) / static_cast<double>(stacked);
-    if (products >= 0.9 * fewest) continue;
-    fewest = products;
-    best.stacked_rows = static_cast<int>(stacked);
-    best.filter_lines = static_cast<int>(lines);
-    best.steps = static_cast<int>(steps);
-    best.row_blocks = static_cast<int>(blocks);
+  double least = std::numeric_limits<double>::infinity();
+  for (const int stacked : {1, 2, 4, 8, 16}) {
+    // A thread has two of the stacked rows. Windows must not have more.
+    const bool fits = stacked == 1 || stacked * problem.out_channels <= tensor_layout::unit_rows;
+    if (!fits || (problem.is_pooled() && problem.window.height > 2 && stacked > 2)) continue;
+    tensor_layout layout;
+    layout.stacked_rows = stacked;
+    cut_filter(layout, problem);
+    layout.weight_tiles =
+        static_cast<int>(stacked == 1 ? divide_up(problem.out_channels, tensor_layout::unit_rows) : 1);
+    const std::int64_t blocks =
+        divide_up(problem.rows, layout.rows_of_block()) * divide_up(problem.columns, tensor_layout::block_columns);
+    const double time = static_cast<double>(blocks * layout.weight_tiles) *
+                        (layout.steps() * time_of_step + layout.runs * time_of_run + time_of_blocks);
+    if (time >= least) continue;
+    least = time;
+    best = layout;
   }
   return best;
 }
 
-/// The bytes that are copied at once, if images come without padding, each in one stretch of memory; otherwise 0.
+/// The most neighbouring results that one store takes. All rows must begin at an address that is aligned for it.
+template <class T>
+int result_pack_of(const convolution_problem<T>& problem) {
+  if (problem.is_pooled() || problem.y.column_stride != 1) return 1;
+  for (const std::int64_t pack : {4, 2}) {
+    if (problem.y.row_stride % pack == 0 && problem.y.channel_stride % pack == 0 &&
+        problem.y.image_stride % pack == 0 &&
+        reinterpret_cast<std::uintptr_t>(problem.y.data) % (static_cast<std::uintptr_t>(pack) * sizeof(T)) == 0) {
+      return static_cast<int>(pack);
+    }
+  }
+  return 1;
+}
+
+/// The bytes that arrive at once, if images come without padding, each in one stretch of memory; otherwise 0.
 template <class T>
 int bytes_of_packs(const convolution_problem<T>& problem) {
   const std::int64_t plane = problem.height * problem.width;
@@ -71,62 +118,203 @@ int bytes_of_packs(const convolution_problem<T>& problem) {
   return 0;
 }
 
+/// Whether the distances of an item's results of a channel are less than 2^31.
+template <class T>
+bool has_short_distances(const convolution_problem<T>& problem, std::int64_t images, std::int64_t rows) {
+  const auto& y = problem.y;
+  const double farthest = static_cast<double>(images) * std::abs(static_cast<double>(y.image_stride)) +
+                          static_cast<double>(rows) * std::abs(static_cast<double>(y.row_stride)) +
+                          static_cast<double>(problem.columns + tensor_layout::block_columns) *
+                              std::abs(static_cast<double>(y.column_stride));
+  return farthest < std::numeric_limits<int>::max();
+}
+
+/// Whether rows of the results end within sectors of the memory, without gaps between them.
+template <class T>
+bool has_split_sectors(const convolution_problem<T>& problem) {
+  constexpr std::int64_t sector_bytes = 32;
+  const auto& y = problem.y;
+  return y.column_stride == 1 && y.row_stride == problem.y_columns &&
+         problem.y_columns * std::int64_t{sizeof(T)} % sector_bytes != 0;
+}
+
+/// Whether the results of neighbouring images and channels are one stretch of memory.
+template <class T>
+bool has_one_stretch(const convolution_problem<T>& problem) {
+  const std::int64_t plane = problem.y_rows * problem.y_columns;
+  return problem.y.channel_stride == plane && problem.y.image_stride == problem.out_channels * plane;
+}
+
+/// What rows, planes and copies have beyond their elements, in chunks. It puts what a warp reads at once into different
+/// banks of the memory.
+struct padding {
+  int of_row = 0;
+  int of_plane = 0;
+  int of_copy = 0;
+};
+
 /// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
 template <class T>
-bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images, std::int64_t bands) {
-  const std::int64_t blocks = divide_up(problem.rows, layout.stacked_rows);
+bool cut(tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images, std::int64_t bands,
+         padding more = {}) {
+  using form = tensor_form<T>;
+  const std::int64_t block_rows = divide_up(problem.rows, layout.rows_of_block());
   layout.images = static_cast<int>(images);
-  layout.band_blocks = static_cast<int>(divide_up(blocks, bands));
-  layout.bands = static_cast<int>(divide_up(blocks, layout.band_blocks));
+  layout.block_rows = static_cast<int>(divide_up(block_rows, bands));
+  layout.bands = static_cast<int>(divide_up(block_rows, layout.block_rows));
+  layout.block_columns_of_row = static_cast<int>(divide_up(problem.columns, tensor_layout::block_columns));
   layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
-  layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
-  const std::int64_t first_of_last_block =
-      std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
-  const std::int64_t needed_rows = first_of_last_block + layout.filter_lines;
-  const std::int64_t pitch = layout.has_whole_images() ? problem.width
-                                                       : round_up(problem.width + 2 * problem.column_padding,
-                                                                  tensor_form<T>::elements_of_word);
+  layout.result_pack = result_pack_of(problem);
+  layout.result_rows = 0;
+  layout.result_words = 0;
+  const std::int64_t needed_rows = (layout.band_rows() - 1) * problem.row_stride + problem.filter_rows;
   const std::int64_t rows = layout.has_whole_images() ? problem.height : needed_rows;
-  const std::int64_t image = problem.in_channels * rows * pitch;
-  // The taps of the last line of the last place, and the places behind the end of a row, may lie behind the images.
-  const std::int64_t columns =
-      layout.has_flat_results ? problem.columns : round_up(problem.columns, tensor_form<T>::stretch);
-  const std::int64_t last = (images - 1) * image + std::max<std::int64_t>(0, problem.in_channels - 1) * rows * pitch +
-                            (needed_rows - 1) * pitch + (columns - 1) * problem.column_stride +
-                            std::int64_t{layout.segments} * tensor_layout::line_taps;
-  const std::int64_t elements = round_up(std::max(images * image, last + 2), 64);
-  if (elements > most_elements) return false;
+  const std::int64_t staged_pitch = divide_up(problem.width + 2 * problem.column_padding, form::elements_of_word);
+  const std::int64_t pitch = round_up(staged_pitch * form::elements_of_word, form::chunk) + more.of_row * form::chunk;
+  const std::int64_t plane = rows * pitch + more.of_plane * form::chunk, image = problem.in_channels * plane;
+  // Blocks may end behind the results. Places there, and the unit that is loaded behind a run's last step, lie behind
+  // the images.
+  const std::int64_t unit = layout.stacked_rows * problem.row_stride;
+  const std::int64_t last_line = unit + (layout.step_rows > unit ? (layout.step_rows - 1) * layout.step_distance : 0);
+  const std::int64_t rows_read = layout.band_rows() * problem.row_stride + (layout.run_steps - 1) * unit + last_line;
+  const std::int64_t columns = std::int64_t{layout.block_columns_of_row} * tensor_layout::block_columns;
+  const std::int64_t end = images * image - plane + rows_read * pitch + (columns - 1) * problem.column_stride +
+                           (std::int64_t{layout.segments} + 1) * form::line_taps;
+  const std::int64_t elements = std::max(images * image, end);
+  if (elements > most_elements || !has_short_distances(problem, images, layout.band_rows())) return false;
+  // The last chunk of the last row, and the elements behind it, are read too.
+  layout.staged_words = static_cast<int>(round_up(images * problem.in_channels * rows * staged_pitch + 8, 4));
+  layout.staged_pitch = static_cast<int>(staged_pitch);
   layout.pitch = static_cast<int>(pitch);
   layout.plane_rows = static_cast<int>(rows);
-  layout.plane_elements = static_cast<int>(rows * pitch);
+  layout.plane_elements = static_cast<int>(plane);
   layout.image_elements = static_cast<int>(image);
-  layout.buffer_words = static_cast<int>(elements / tensor_form<T>::elements_of_word);
-  layout.copies = tensor_form<T>::elements_of_word;
-  const std::int64_t run = layout.has_flat_results ? layout.band_blocks * problem.columns : problem.columns;
-  layout.run_length = static_cast<int>(run);
-  layout.run_stretches = static_cast<int>(divide_up(run, tensor_form<T>::stretch));
-  layout.runs = layout.has_flat_results ? 1 : layout.band_blocks;
+  layout.copy_words = static_cast<int>(round_up(elements / form::elements_of_word + 1, 4)) + more.of_copy * 4;
   return true;
+}
+
+/// The times that the memory is read for a place of each run. It gives each half of a warp one unit of 8 bytes from
+/// each of its banks at a time.
+template <class T>
+int reads_of(const tensor_layout& layout, const convolution_problem<T>& problem) {
+  using form = tensor_form<T>;
+  constexpr int most_runs = 8, units = 16;
+  const auto inputs = static_cast<int>(problem.in_channels);
+  const int unit_distance = layout.stacked_rows * static_cast<int>(problem.row_stride);
+  int reads = 0;
+  for (int run = 0; run < std::min(layout.runs, most_runs); ++run) {
+    std::array<std::array<int, 16>, units> of_bank{};
+    std::array<int, units> counts{};
+    for (int lane = 0; lane < 16; ++lane) {
+      const int element = (lane / 8 * 4 + lane / 4 % 2) * static_cast<int>(problem.column_stride);
+      const auto line = tensor_line::of(layout, inputs, unit_distance, run, lane % 4);
+      const int of_line =
+          line.is_there ? line.input * layout.plane_elements + line.row * layout.pitch + line.segment * form::line_taps
+                        : 0;
+      const int copy = element % form::copies;
+      const int unit = copy * layout.copy_words / 2 + (element + of_line) / form::line_taps;
+      const auto bank = static_cast<std::size_t>(unit % units);
+      const auto end = of_bank[bank].begin() + counts[bank];
+      if (std::find(of_bank[bank].begin(), end, unit) != end) continue;
+      *end = unit;
+      ++counts[bank];
+    }
+    reads += std::ranges::max(counts);
+  }
+  return reads;
+}
+
+/// Pads rows, planes and copies so that the memory is read the fewest times, in no more than `most_words` of scratch
+/// memory.
+template <class T>
+void spread(tensor_layout& layout, const convolution_problem<T>& problem, int most_words) {
+  constexpr int chunks_of_banks = 8;
+  const int planes = problem.in_channels > 1 ? chunks_of_banks : 1;
+  int fewest = reads_of(layout, problem);
+  const tensor_layout plain = layout;
+  for (int of_row = 0; of_row < 4; ++of_row) {
+    for (int of_plane = 0; of_plane < planes; ++of_plane) {
+      for (int of_copy = 0; of_copy < chunks_of_banks; ++of_copy) {
+        tensor_layout padded = plain;
+        if (!cut(padded, problem, plain.images, plain.bands, {of_row, of_plane, of_copy})) continue;
+        padded.result_rows = plain.result_rows;
+        padded.result_words = plain.result_words;
+        if (padded.scratch_words<T>() > most_words) continue;
+        const int reads = reads_of(padded, problem);
+        if (reads >= fewest) continue;
+        fewest = reads;
+        layout = padded;
+      }
+    }
+  }
+}
+
+/// The words of scratch memory that each team can have if a multiprocessor holds some of them.
+int words_of_team(int teams, const team_resources& resources) {
+  constexpr std::int64_t reserved = 1024;  // by the driver, for each team
+  constexpr std::int64_t for_alignment = 64;
+  const std::int64_t bytes =
+      std::min<std::int64_t>(resources.bytes_of_multiprocessor / teams - reserved, resources.bytes_of_team);
+  return static_cast<int>(std::max<std::int64_t>(0, bytes - for_alignment) / 4);
+}
+
+/// The teams that a multiprocessor holds at the same time; none if the memory does not suffice.
+template <class T>
+int resident_teams_of(const tensor_layout& layout, const team_resources& resources) {
+  int teams = tensor_layout::resident_teams;
+  while (teams > 0 && layout.scratch_words<T>() > words_of_team(teams, resources)) --teams;
+  return teams;
+}
+
+/// Lets results be written from the scratch memory, if some rows of blocks of all channels fit into it.
+template <class T>
+void stage_results(tensor_layout& layout, const convolution_problem<T>& problem, int most_words) {
+  if (!has_split_sectors(problem)) return;
+  const std::int64_t y_rows = layout.rows_of_block() / (problem.is_pooled() ? problem.window.height : 1);
+  const std::int64_t channels =
+      std::min<std::int64_t>(problem.out_channels, layout.part_tiles * tensor_layout::unit_rows);
+  const int free_words = most_words - layout.scratch_words<T>();
+  const auto words_of = [&](std::int64_t rows) {
+    return round_up(divide_up(layout.images * channels * rows * problem.y_columns * std::int64_t{sizeof(T)}, 4), 4);
+  };
+  if (layout.bands == 1 && layout.parts == 1 && has_one_stretch(problem) && words_of(problem.y_rows) <= free_words) {
+    layout.result_rows = layout.block_rows;
+    layout.result_words = static_cast<int>(words_of(problem.y_rows));
+    return;
+  }
+  if (layout.images > 1) return;
+  // As many rows of blocks as keep all warps busy, and no more than needed.
+  for (const int turns : {4, 3, 2, 1}) {
+    const std::int64_t blocks = std::int64_t{turns} * tensor_layout::warps * tensor_layout::blocks_of_warp;
+    const std::int64_t rows = std::clamp<std::int64_t>(
+        divide_up(blocks, std::int64_t{layout.block_columns_of_row} * layout.part_tiles), 1, layout.block_rows);
+    const std::int64_t words = words_of(rows * y_rows);
+    if (words > free_words) continue;
+    layout.result_rows = static_cast<int>(rows);
+    layout.result_words = static_cast<int>(words);
+    return;
+  }
 }
 
 /// The time of a layout in turns of all warps of a team.
 template <class T>
-double turns_of(const tensor_layout& layout, const convolution_problem<T>& problem, const team_resources& resources,
-                int teams_of_multiprocessor) {
+double time_of(const tensor_layout& layout, const convolution_problem<T>& problem, const team_resources& resources,
+               int teams_of_multiprocessor) {
   const std::int64_t teams = std::int64_t{resources.multiprocessors} * teams_of_multiprocessor / layout.parts;
   const auto shares =
       item_shares::of(layout.image_bands(problem.images), std::max<std::int64_t>(1, teams), layout.images);
-  const auto turns_of_item = [&](int images) {
-    const std::int64_t stretches = std::int64_t{images} * layout.runs * layout.run_stretches;
-    const auto groups =
-        static_cast<double>(divide_up(stretches, tensor_form<T>::stretches_of_group) * layout.part_blocks);
-    // The copies of an item take about the time of a step for each word of a thread.
-    const double copies = 3.0 * images * layout.image_elements / (2.0 * tensor_layout::threads);
-    return std::ceil(groups / tensor_layout::warps) * (layout.steps * tensor_form<T>::tiles + 40.0) + copies + 20.0;
+  const auto of_item = [&](int images) {
+    const std::int64_t work = divide_up(std::int64_t{images} * layout.blocks(), tensor_layout::blocks_of_warp);
+    const std::int64_t turns = divide_up(work * layout.part_tiles, tensor_layout::warps);
+    const std::int64_t chunks = std::int64_t{images} * problem.in_channels * layout.plane_rows * layout.row_chunks();
+    const std::int64_t copies = divide_up(chunks, tensor_layout::threads);
+    constexpr double barriers = 150.0;
+    const double stores = has_split_sectors(problem) && layout.result_words == 0 ? time_of_scattered_stores : 0.0;
+    const double of_turn = layout.steps() * time_of_step + layout.runs * time_of_run + time_of_blocks + stores;
+    return static_cast<double>(turns) * of_turn + static_cast<double>(copies) * time_of_chunk + barriers;
   };
   const int rest = shares.most_of_rest();
-  return static_cast<double>(shares.whole_items) * turns_of_item(layout.images) +
-         (rest > 0 ? turns_of_item(rest) : 0.0);
+  return static_cast<double>(shares.whole_items) * of_item(layout.images) + (rest > 0 ? of_item(rest) : 0.0);
 }
 
 }  // namespace
@@ -145,38 +333,37 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
   const tensor_layout of_filters = layout_of_filters(problem);
   const std::int64_t teams = tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();
-  const std::int64_t blocks = divide_up(problem.rows, of_filters.stacked_rows);
+  const std::int64_t block_rows = divide_up(problem.rows, of_filters.rows_of_block());
   const auto consider = [&](std::int64_t parts, std::int64_t images, std::int64_t bands) {
     tensor_layout layout = of_filters;
     layout.most_teams = static_cast<int>(teams);
-    layout.part_blocks = static_cast<int>(divide_up(layout.row_blocks, parts));
-    layout.parts = static_cast<int>(divide_up(layout.row_blocks, layout.part_blocks));
-    if (std::int64_t{layout.steps} * layout.part_blocks > most_extent || !cut(layout, problem, images, bands)) return;
-    const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
-    constexpr std::int64_t reserved = 1024;  // by the driver, for each team
-    if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
-    const int resident = static_cast<int>(std::clamp<std::int64_t>(
-        resources.bytes_of_multiprocessor / (bytes + reserved), 1, tensor_layout::resident_teams));
+    layout.part_tiles = static_cast<int>(divide_up(layout.weight_tiles, parts));
+    layout.parts = static_cast<int>(divide_up(layout.weight_tiles, layout.part_tiles));
+    if (std::int64_t{layout.steps()} * layout.part_tiles > most_extent || !cut(layout, problem, images, bands)) return;
+    const int resident = resident_teams_of<T>(layout, resources);
+    if (resident == 0) return;
+    stage_results(layout, problem, words_of_team(resident, resources));
     // A team that is alone on its multiprocessor takes less time for an item than one of two.
-    constexpr double alone = 0.7;
-    const double turns = turns_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
-    if (turns < least) {
-      least = turns;
+    constexpr double alone = 0.85;
+    const double time = time_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
+    if (time < least) {
+      least = time;
       best = layout;
     }
   };
-  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(of_filters.row_blocks, 16); ++parts) {
+  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(of_filters.weight_tiles, 16); ++parts) {
     for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
       if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
     }
     // Bands are for images that do not fit, and for teams that would have none.
     if (best.images > 0 && problem.images >= teams) continue;
-    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(blocks, 1024);
+    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(block_rows, 1024);
          bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
       consider(parts, 1, bands);
     }
-    if (blocks > 1) consider(parts, 1, blocks);
+    if (block_rows > 1) consider(parts, 1, block_rows);
   }
+  if (best.images > 0) spread(best, problem, words_of_team(resident_teams_of<T>(best, resources), resources));
   return best;
 }
 

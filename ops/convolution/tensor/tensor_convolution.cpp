@@ -42,6 +42,16 @@ bool has_few_products(const convolution_problem<T>& problem) {
   return problem.row_stride == 1 && problem.column_stride == 1 && problem.taps() < least_products;
 }
 
+/// Whether the kernel pools, as far as a thread has whole windows, and activates maxima alone. Other windows are pooled
+/// by a pass of their own.
+template <class T>
+bool pools_in_kernel(const convolution_problem<T>& problem) {
+  const pooling_window& window = problem.window;
+  const std::int64_t side = window.height;
+  return problem.activates_maxima() && (side == 2 || side == 4) && window.width == side && window.row_stride == side &&
+         window.column_stride == side && window.row_padding == 0 && window.column_padding == 0;
+}
+
 /// Whether it would take longer to activate all results than the matrix units save. `direct` activates maxima alone.
 /// By the times of whole nets and of convolutions without activation on an H200, in f16, a tanh of each result takes as
 /// long as 150 products of `direct`, and the units compute a product in half of its time.
@@ -60,21 +70,22 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     if (problem.mode != (sizeof(T) == 2 ? gemm_mode::strict : gemm_mode::fast_tf32)) {
       return "it is for f16 and bf16 in mode strict, and for f32 in mode fast_tf32";
     }
-    if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
+    const bool has_pass = problem.is_pooled() && !pools_in_kernel(problem);
+    if (has_pass && problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
       return "the mean of results that were rounded to 16 bits would be rounded twice";
     }
     if (has_few_products(problem)) {
       return "each result is the sum of few products, and loads and stores take longer than the matrix units save";
     }
-    if (has_long_activations(problem)) {
+    if (has_pass && has_long_activations(problem)) {
       return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
     }
-    auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
-    if (problem.is_pooled()) plain.images = images_before_pooling(problem);
+    auto plain = has_pass ? without_pooling<T>(problem, nullptr) : problem;
+    if (has_pass) plain.images = images_before_pooling(problem);
     thread_local recent_layouts<tensor_layout, T> layouts;
     prepared.tensor = layouts.find({plain, device_of(instance)},
                                    [&] { return best_tensor_layout(plain, team_resources_of(instance)); });
-    if (problem.is_pooled() && prepared.tensor.stacked_rows > 1) {
+    if (has_pass && prepared.tensor.stacked_rows > 1) {
       return "with few output channels, the pass that pools takes longer than the matrix units save";
     }
     if (prepared.tensor.images > 0) return {};
@@ -88,18 +99,21 @@ void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& p
   const std::int64_t teams_of_part =
       std::min<std::int64_t>(layout.image_bands(problem.images), std::max(1, layout.most_teams / layout.parts));
   const std::int64_t teams = teams_of_part * layout.parts;
-  if (!layout.has_flat_results && problem.column_stride == 1) {
-    prumo::detail::launch_teams(instance, label, tensor_kernel<T, true>(problem, layout, teams));
-  } else {
-    prumo::detail::launch_teams(instance, label, tensor_kernel<T, false>(problem, layout, teams));
-  }
+  const auto launch = [&]<int Window>() {
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, Window>(problem, layout, teams));
+  };
+  if (!problem.is_pooled()) return launch.template operator()<1>();
+  if (problem.window.height == 2) return launch.template operator()<2>();
+  launch.template operator()<4>();
 }
 
 template <class T>
 void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& problem,
                 const prepared_convolution& prepared) {
   if constexpr (!std::is_same_v<T, double>) {
-    if (!problem.is_pooled()) return launch_tensor(ctx.instance(), problem, prepared.tensor);
+    if (!problem.is_pooled() || pools_in_kernel(problem)) {
+      return launch_tensor(ctx.instance(), problem, prepared.tensor);
+    }
     const std::int64_t at_once = images_before_pooling(problem);
     const std::int64_t elements = at_once * problem.out_channels * problem.rows * problem.columns;
     auto* const results = static_cast<T*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(T)));

@@ -5,18 +5,17 @@
 /// The convolution in a device's matrix units, without copies of the image for each place of the filter.
 ///
 /// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
-/// matrix unit, and images. Those of 16 bits it keeps twice, the second time an element further: a thread reads two
-/// neighbouring elements of the right operand as one word, and the word of an odd place begins in the middle of one of
-/// the first copy. So each product takes two loads and little arithmetic on addresses. See tensor_layout.hpp for lines
-/// and steps.
+/// matrix unit, and copies of the images, each of which begins an element further: a thread reads the neighbouring
+/// elements that it needs of the right operand at once, and they are aligned in one of the copies. What limits such a
+/// kernel are the reads of the scratch memory. So most elements stay in registers from a step to the next. See
+/// tensor_layout.hpp for lines, steps, runs and blocks.
 ///
-/// A line has 8 taps, and the weights behind the filter's last one are zero. They meet elements that do not belong to
-/// the sum, which changes it only if these are infinite or no numbers. An item that has such an element is computed sum
-/// by sum.
+/// The weights behind a filter's last one are zero. They meet elements that do not belong to the sum, which changes it
+/// only if these are infinite or no numbers. An item that has such an element is computed sum by sum.
 
-#include "gemm_activation.hpp"
 #include "item_shares.hpp"
 #include "tensor_inputs.hpp"
+#include "tensor_results.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
@@ -26,26 +25,28 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// T is f16, bf16, or float, whose elements the unit cuts to TF32. IsByRows if runs are rows, and the filter goes from
-/// one column to the next.
-template <class T, bool IsByRows>
+/// T is f16, bf16, or float, whose elements the unit cuts to TF32.
+/// \tparam Window the side of the windows whose maxima are stored; 1: nothing is pooled
+template <class T, int Window>
 class tensor_kernel : tensor_inputs<T> {
   using inputs = tensor_inputs<T>;
-  using inputs::by_channels_;
-  using inputs::copy_again;
   using inputs::copy_images;
   using inputs::copy_weights;
   using inputs::lanes;
   using inputs::layout_;
   using inputs::place_of;
   using inputs::problem_;
+  using inputs::row_at;
   using inputs::scratch_of;
+  using inputs::stage_images;
+  using inputs::unit_distance;
   using typename inputs::form;
   using typename inputs::index_divider;
   using typename inputs::item_place;
   using typename inputs::scratch;
   using typename inputs::word;
-  static constexpr int tiles = form::tiles;
+  static constexpr int units = tensor_layout::block_units;
+  static_assert(Window == 1 || Window == 2 || Window == 4);
 
  public:
   static constexpr int most_threads = tensor_layout::threads;
@@ -53,16 +54,16 @@ class tensor_kernel : tensor_inputs<T> {
 
   tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
       : inputs(problem, layout),
-        teams_(teams),
         shares_(item_shares::of(layout.image_bands(problem.images), teams / layout.parts, layout.images)),
-        by_run_stretches_(layout.run_stretches),
-        by_runs_(layout.runs),
-        by_columns_(static_cast<int>(problem.columns)) {}
+        by_blocks_(layout.blocks()),
+        by_block_columns_(layout.block_columns_of_row) {}
 
-  std::int64_t blocks() const { return teams_; }
+  std::int64_t blocks() const { return std::int64_t{shares_.teams} * layout_.parts; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const { return static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16; }
+  std::size_t scratch_bytes() const {
+    return static_cast<std::size_t>(layout_.template scratch_words<T>()) * sizeof(word) + 16;
+  }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
@@ -70,258 +71,316 @@ class tensor_kernel : tensor_inputs<T> {
     const int part = member.league_rank() % layout_.parts;
     const int team = member.league_rank() / layout_.parts;
     const scratch memory = scratch_of(member);
-    for (int at = thread; at < layout_.images_words(); at += most_threads) memory.images[at] = 0;
-    copy_weights(memory, part, thread);
-    if (thread == 0) *memory.is_unusual = 0;
-    member.team_barrier();
-
     const auto item_at = [&](std::int64_t image) { return place_of(image, shares_.count(team, image)); };
     const std::int64_t end = shares_.end(team);
     std::int64_t image = shares_.first(team);
-    int buffer = 0;
-    if (image < end) copy_images(memory, item_at(image), buffer, thread);
+    for (int at = thread; at < layout_.staged_words; at += most_threads) memory.stage[at] = 0;
+    member.team_barrier();
+    if (image < end) stage_images(memory, item_at(image), thread);
+    clear(memory, thread);
+    copy_weights(memory, part, thread);
+    if (thread == 0) *memory.is_unusual = 0;
     while (image < end) {
       wait_for_copies();
       member.team_barrier();
-      copy_again(memory, buffer, thread);
-      member.team_barrier();
       const item_place item = item_at(image);
-      const std::int64_t next = shares_.after(team, image);
-      const bool is_prefetched = layout_.buffers() == 2;
-      if (is_prefetched && next < end) copy_images(memory, item_at(next), 1 - buffer, thread);
-      if (*memory.is_unusual != 0) {
-        compute_sums(memory, item, part, buffer, thread);
-      } else {
-        compute(memory, item, part, buffer, thread);
-      }
+      copy_images(memory, item.images, thread);
       member.team_barrier();
+      image = shares_.after(team, image);
+      if (image < end) stage_images(memory, item_at(image), thread);
+      if (*memory.is_unusual == 0) {
+        if (layout_.result_rows == 0) {
+          T* const y = problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride;
+          compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, part, thread);
+        } else {
+          compute_in_scratch(member, memory, item, part, thread);
+        }
+        continue;
+      }
+      compute_sums(memory, item, part, thread);
+      member.team_barrier();
+      // Weights that are zero shall not meet its elements in a smaller item.
+      clear(memory, thread);
       if (thread == 0) *memory.is_unusual = 0;
-      if (!is_prefetched && next < end) copy_images(memory, item_at(next), buffer, thread);
-      image = next;
-      if (is_prefetched) buffer = 1 - buffer;
     }
   }
 
  private:
-  /// A result among those of an item.
-  struct result_place {
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const scratch& memory, int thread) const {
+    for (int at = thread; at < form::copies * layout_.copy_words; at += most_threads) memory.copies[at] = 0;
+  }
+
+  /// Computes results in the scratch memory, and writes them from there: whole sectors of memory, which rows that end
+  /// within one and are stored by several warps would fill piece by piece.
+  template <class Member>
+  KOKKOS_FORCEINLINE_FUNCTION void compute_in_scratch(const Member& member, const scratch& memory,
+                                                      const item_place& place, int part, int thread) const {
+    const std::int64_t columns = problem_.y_columns;
+    const int rows = layout_.result_rows * layout_.rows_of_block() / Window;
+    // Results of whole images without gaps are one stretch of memory.
+    const std::int64_t whole_plane = problem_.y_rows * columns;
+    const bool is_whole = layout_.result_rows == layout_.block_rows && layout_.bands == 1 && layout_.parts == 1 &&
+                          problem_.y.channel_stride == whole_plane &&
+                          problem_.y.image_stride == problem_.out_channels * whole_plane;
+    const std::int64_t plane = is_whole ? whole_plane : rows * columns;
+    const image_array<T> strides{nullptr, problem_.out_channels * plane, plane, columns, 1};
+    const result_in_scratch<T> to{scratch_place(memory.results)};
+    PRUMO_KEEP_LOOP
+    for (int first = 0; first < layout_.block_rows; first += layout_.result_rows) {
+      const int end =
+          first + layout_.result_rows < layout_.block_rows ? first + layout_.result_rows : layout_.block_rows;
+      compute(memory, place, first, end, to, strides, part, thread);
+      member.team_barrier();
+      if (is_whole) {
+        write(memory.results, problem_.y.plane(place.first_image, 0),
+              place.images * static_cast<int>(strides.image_stride), thread, most_threads);
+      } else {
+        const int first_y_row = place.first_row / Window + first * layout_.rows_of_block() / Window;
+        const int left = static_cast<int>(problem_.y_rows) - first_y_row;
+        write_channels(memory.results, place.first_image, first_y_row, left < rows ? left : rows, plane, part, thread);
+      }
+      if (end < layout_.block_rows) member.team_barrier();
+    }
+  }
+
+  /// Writes some rows of each channel of a part. A warp writes those of a channel.
+  KOKKOS_FORCEINLINE_FUNCTION void write_channels(const word* results, std::int64_t image, int first_row, int rows,
+                                                  std::int64_t plane, int part, int thread) const {
+    const int first_channel = part * layout_.part_tiles * tensor_layout::unit_rows;
+    const int left = static_cast<int>(problem_.out_channels) - first_channel;
+    const int of_part = layout_.part_tiles * tensor_layout::unit_rows, channels = left < of_part ? left : of_part;
+    PRUMO_KEEP_LOOP
+    for (int channel = thread / lanes; channel < channels; channel += tensor_layout::warps) {
+      T* const to = problem_.y.plane(image, first_channel + channel) + first_row * problem_.y.row_stride;
+      write(reinterpret_cast<const T*>(results) + channel * plane, to, rows * static_cast<int>(problem_.y_columns),
+            thread % lanes, lanes);
+    }
+  }
+
+  /// Writes neighbouring elements by some threads: in packs, if both addresses are aligned for them.
+  template <class From>
+  KOKKOS_FORCEINLINE_FUNCTION static void write(const From* from, T* to, int elements, int thread, int of_threads) {
+    const T* const results = reinterpret_cast<const T*>(from);
+    const auto addresses = reinterpret_cast<std::uintptr_t>(results) | reinterpret_cast<std::uintptr_t>(to);
+    int written = 0;
+    if (addresses % 16 == 0) {
+      written = write_packs<16>(results, to, elements, thread, of_threads);
+    } else if (addresses % 4 == 0) {
+      written = write_packs<4>(results, to, elements, thread, of_threads);
+    }
+    for (int at = written + thread; at < elements; at += of_threads) to[at] = results[at];
+  }
+
+  template <int Bytes>
+  KOKKOS_FORCEINLINE_FUNCTION static int write_packs(const T* from, T* to, int elements, int thread, int of_threads) {
+    constexpr int of_pack = Bytes / static_cast<int>(sizeof(T));
+    using pack = prumo::detail::device_pack<T, of_pack>;
+    const int packs = elements / of_pack;
+    PRUMO_KEEP_LOOP
+    for (int at = thread; at < packs; at += of_threads) {
+      store_at_once<true>(to + at * of_pack, *reinterpret_cast<const pack*>(from + at * of_pack));
+    }
+    return packs * of_pack;
+  }
+
+  /// Computes the results of some rows of blocks.
+  /// \param y where those of the first row and channel of the part are
+  template <class Place>
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const item_place& place, int first_block_row,
+                                           int end_block_row, const Place& y, const image_array<T>& strides, int part,
+                                           int thread) const {
+    using results = tensor_results<T, Window, Place>;
+    const int lane = thread % lanes, first_row = first_block_row * layout_.rows_of_block();
+    const int of_image = (end_block_row - first_block_row) * layout_.block_columns_of_row;
+    const int blocks = place.images * of_image;
+    const int turns = (blocks + tensor_layout::blocks_of_warp - 1) / tensor_layout::blocks_of_warp;
+    const results to_store(problem_, layout_, strides);
+    typename results::target targets[2] = {{y, 0, 0}, {y, 0, 0}};
+    float bias[4] = {};  // as of a tile
+    const int first_channel = std::is_same_v<Place, result_in_memory<T>> || layout_.parts == 1
+                                  ? 0
+                                  : part * layout_.part_tiles * tensor_layout::unit_rows;
+    int tile_of_targets = -1;
+    PRUMO_KEEP_LOOP
+    for (int work = thread / lanes; work < turns * layout_.part_tiles; work += tensor_layout::warps) {
+      const int turn = layout_.part_tiles == 1 ? work : work / layout_.part_tiles;
+      const int tile = work - turn * layout_.part_tiles;
+      if (tile != tile_of_targets) {
+        PRUMO_UNROLL
+        for (int half = 0; half < 2; ++half) {
+          const int row = tile * tensor_layout::unit_rows + lane / 4 + half * 8;
+          const auto of_unit = row_at(part * layout_.part_tiles * tensor_layout::unit_rows + row);
+          targets[half] =
+              to_store.target_of(y, of_unit.channel, first_channel, of_unit.stacked, place.first_row + first_row);
+          bias[2 * half] = bias[2 * half + 1] = memory.bias[row];
+        }
+        tile_of_targets = tile;
+      }
+      const int first = turn * tensor_layout::blocks_of_warp;
+      tensor_sums sums;
+      block_place from = block_at(first + lane / 8, blocks, of_image);
+      from.row += first_row;
+      add_products(memory, from, tile, lane, bias, sums);
+      if (first + lane % 4 < blocks) {
+        const block_place at = block_at(first + lane % 4, blocks, of_image);
+        to_store.finish(targets, at.image, at.row, at.column, sums);
+      }
+    }
+  }
+
+  /// Where a block begins in an item.
+  struct block_place {
     int image;
-    int run;
-    int of_run;
+    int row;
+    int column;
   };
 
-  /// The place where a stretch begins.
-  KOKKOS_FORCEINLINE_FUNCTION result_place find(int stretch) const {
-    const int rest = by_run_stretches_.quotient(stretch);
-    const int image = by_runs_.quotient(rest);
-    return {image, rest - image * layout_.runs, (stretch - rest * layout_.run_stretches) * form::stretch};
+  /// Behind the last block there are copies of it.
+  KOKKOS_FORCEINLINE_FUNCTION block_place block_at(int block, int blocks, int of_image) const {
+    if (block >= blocks) block = blocks - 1;
+    // Only items of whole images have several of them.
+    const int image = of_image == blocks ? 0 : by_blocks_.quotient(block), rest = block - image * of_image;
+    const int row = by_block_columns_.quotient(rest);
+    return {image, row * layout_.rows_of_block(),
+            (rest - row * layout_.block_columns_of_row) * tensor_layout::block_columns};
   }
 
-  /// The elements from a place to that of the filter which begins there, among those of the item's images.
-  KOKKOS_FORCEINLINE_FUNCTION int element_of(const result_place& at) const {
-    const int row = layout_.has_flat_results ? by_columns_.quotient(at.of_run) : at.run;
-    const int column = at.of_run - (layout_.has_flat_results ? row * static_cast<int>(problem_.columns) : 0);
-    return at.image * layout_.image_elements +
-           row * layout_.stacked_rows * static_cast<int>(problem_.row_stride) * layout_.pitch +
-           column * static_cast<int>(problem_.column_stride);
-  }
+  /// What a thread has of the right operands of both tiles of a unit.
+  struct unit_words {
+    word upper[2];
+    word lower[2];
 
-  /// Sets the words that a thread reads in the columns of the right operands: column `lane / 4` of each tile.
-  KOKKOS_FORCEINLINE_FUNCTION void find_operands(const word* images, int buffer, int lane,
-                                                 const result_place (&places)[form::stretches_of_group],
-                                                 const word* (&operands)[tiles]) const {
-    const word* const first = images + buffer * layout_.buffer_words + lane % 4;
-    const word* const second = images + layout_.second_begin() + lane % 4;
-    const auto word_of = [&](int element) {
-      if constexpr (form::elements_of_word == 1) return first + element;
-      return (element % 2 != 0 ? second : first) + element / 2;
-    };
-    const int of_stretch = lane / 8 * 4 + lane / 4 % 2;
+    KOKKOS_FORCEINLINE_FUNCTION void load(const scratch_place (&places)[2], int bytes) {
+      PRUMO_UNROLL
+      for (int tile = 0; tile < 2; ++tile) (places[tile] + bytes).load(upper[tile], lower[tile]);
+    }
+  };
+
+  /// Sets the sums to the bias and the products of four blocks with a tile of weights.
+  /// \param at the block of which a thread brings two columns
+  KOKKOS_FORCEINLINE_FUNCTION void add_products(const scratch& memory, const block_place& at, int of_part, int lane,
+                                                const float (&bias)[4], tensor_sums& sums) const {
+    // A thread brings column `lane / 4` of each tile. Two columns of both tiles are those of a block.
+    scratch_place first[2] = {scratch_place(memory.copies), scratch_place(memory.copies)};
+    const int element =
+        at.image * layout_.image_elements + at.row * static_cast<int>(problem_.row_stride) * layout_.pitch;
     PRUMO_UNROLL
-    for (int which = 0; which < form::stretches_of_group; ++which) {
-      result_place at = places[which];
-      at.of_run += of_stretch;
-      if constexpr (IsByRows) {
-        // Places behind the run's end see elements that are not theirs, and are not stored.
-        operands[2 * which] = word_of(element_of(at));
-        operands[2 * which + 1] = operands[2 * which] + 2 / form::elements_of_word;
-      } else {
-        const int last = layout_.run_length - 1;
+    for (int tile = 0; tile < 2; ++tile) {
+      const int column = at.column + lane / 4 % 2 + tile * 2;
+      const int begin = element + column * static_cast<int>(problem_.column_stride), copy = begin % form::copies;
+      first[tile] = first[tile] + (copy * layout_.copy_words * 4 + (begin - copy) * static_cast<int>(sizeof(T)));
+    }
+    const int unit_bytes = unit_distance() * layout_.pitch * static_cast<int>(sizeof(T));
+    const word* weights = memory.weights + of_part * layout_.steps() * 128 + lane * 4;
+    tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
+    const int* lines = memory.lines + lane % 4;
+    unit_words right[units];
+    scratch_place places[2] = {first[0], first[1]};
+    const auto begin_run = [&](int slot_of_first) {
+      const int line = *lines;
+      lines += tensor_layout::lines_of_step;
+      places[0] = first[0] + line;
+      places[1] = first[1] + line;
+      PRUMO_UNROLL
+      for (int unit = 0; unit < units; ++unit) right[(unit + slot_of_first) % units].load(places, unit * unit_bytes);
+      places[0] = places[0] + units * unit_bytes;
+      places[1] = places[1] + units * unit_bytes;
+    };
+    // A step with the first unit's elements at a place among the four. The last unit meets new ones in the next step.
+    const auto multiply = [&]<bool IsFirst>(int slot_of_first, std::bool_constant<IsFirst>) {
+      const tensor_operand now = left;
+      weights += 128;
+      left = *reinterpret_cast<const tensor_operand*>(weights);
+      PRUMO_UNROLL
+      for (int unit = 0; unit < units; ++unit) {
+        unit_words& of_unit = right[(slot_of_first + unit) % units];
         PRUMO_UNROLL
         for (int tile = 0; tile < 2; ++tile) {
-          const int of_run = at.of_run + 2 * tile;
-          operands[2 * which + tile] = word_of(element_of({at.image, at.run, of_run < last ? of_run : last}));
+          float (&of_tile)[4] = sums.values[unit][tile];
+          if constexpr (IsFirst) {
+            add_product<T>(now, of_unit.upper[tile], of_unit.lower[tile], bias, of_tile);
+          } else {
+            add_product<T>(now, of_unit.upper[tile], of_unit.lower[tile], of_tile, of_tile);
+          }
         }
+        if (unit > 0) continue;
+        of_unit.load(places, 0);
+        places[0] = places[0] + unit_bytes;
+        places[1] = places[1] + unit_bytes;
       }
-    }
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const item_place& place, int part, int buffer,
-                                           int thread) const {
-    const int stretches = place.images * layout_.runs * layout_.run_stretches;
-    const int groups = (stretches + form::stretches_of_group - 1) / form::stretches_of_group;
-    const int lane = thread % lanes;
-    const int run_length = run_length_of(place);
-    row_target targets[2];
-    int block_of_targets = -1;
+    };
+    begin_run(0);
+    multiply(0, std::true_type{});
+    int run = 0, step = 1;
     PRUMO_KEEP_LOOP
-    for (int work = thread / lanes; work < groups * layout_.part_blocks; work += tensor_layout::warps) {
-      const int group = layout_.part_blocks == 1 ? work : work / layout_.part_blocks;
-      const int block = work - group * layout_.part_blocks;
-      const int first = group * form::stretches_of_group;
-      if (block != block_of_targets) {
-        PRUMO_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          targets[half] = target_of(memory, place, part, block * tensor_layout::unit_rows + lane / 4 + half * 8);
-        }
-        block_of_targets = block;
-      }
-      result_place places[form::stretches_of_group];
-      PRUMO_UNROLL
-      for (int which = 0; which < form::stretches_of_group; ++which) {
-        places[which] = find(first + which < stretches ? first + which : stretches - 1);
-      }
-      const word* operands[tiles];
-      find_operands(memory.images, buffer, lane, places, operands);
-      float sums[tiles][4] = {};
-      const word* weights = memory.weights + block * layout_.steps * 128 + lane * 4;
+    while (true) {
       PRUMO_KEEP_LOOP
-      for (int step = 0; step < layout_.steps; ++step) {
-        const tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
-        const int line = memory.lines[2 * step], next = memory.lines[2 * step + 1];
-        PRUMO_UNROLL
-        for (int tile = 0; tile < tiles; ++tile) {
-          // By rows, the second tile of a stretch lies at a distance that the compiler knows.
-          constexpr int distance = IsByRows ? 2 / form::elements_of_word : 0;
-          const word* const operand = IsByRows ? operands[tile / 2 * 2] : operands[tile];
-          add_product<T>(left, operand[line + tile % 2 * distance], operand[next + tile % 2 * distance], sums[tile]);
-        }
-        weights += 128;
+      while (true) {
+        if (step++ == layout_.run_steps) break;
+        multiply(1, std::false_type{});
+        if (step++ == layout_.run_steps) break;
+        multiply(2, std::false_type{});
+        if (step++ == layout_.run_steps) break;
+        multiply(3, std::false_type{});
+        if (step++ == layout_.run_steps) break;
+        multiply(0, std::false_type{});
       }
-      PRUMO_UNROLL
-      for (int which = 0; which < form::stretches_of_group; ++which) {
-        if (first + which >= stretches) break;
-        result_place at = places[which];
-        at.of_run += lane % 4 * 4;
-        const int left = run_length - at.of_run;
-        const std::int64_t distance = distance_of(at);
-        PRUMO_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          const row_target& target = targets[half];
-          if (at.run * layout_.stacked_rows >= target.rows) continue;
-          float results[4];
-          PRUMO_UNROLL
-          for (int i = 0; i < 4; ++i) results[i] = sums[2 * which + i / 2][half * 2 + i % 2];
-          store(target.to + distance, left, target.bias, results);
-        }
-      }
-    }
-  }
-
-  /// Where the results of a row of the unit go: those of an output channel in one of the stacked rows.
-  struct row_target {
-    T* to;     ///< the first result of the item
-    int rows;  ///< of y, from the first one of the item on; none if the row of the unit is not used
-    float bias;
-  };
-
-  KOKKOS_FORCEINLINE_FUNCTION row_target target_of(const scratch& memory, const item_place& place, int part,
-                                                   int row_of_part) const {
-    const int unit_row = part * layout_.part_blocks * tensor_layout::unit_rows + row_of_part;
-    const int stacked = by_channels_.quotient(unit_row);
-    if (stacked >= layout_.stacked_rows) return {nullptr, 0, 0.0f};
-    const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-    const int row = place.first_row + stacked;
-    // Flat results have no gaps between rows, and no stacked ones.
-    const std::int64_t row_stride = layout_.has_flat_results ? problem_.columns : problem_.y.row_stride;
-    return {problem_.y.plane(place.first_image, channel) + row * row_stride, static_cast<int>(problem_.rows) - row,
-            memory.bias[row_of_part]};
-  }
-
-  /// The results of a run that are there.
-  KOKKOS_FORCEINLINE_FUNCTION int run_length_of(const item_place& place) const {
-    if (!layout_.has_flat_results) return layout_.run_length;
-    const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
-    return (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * static_cast<int>(problem_.columns);
-  }
-
-  /// The elements of y from the first result of an item to that at a place, in a row of the unit.
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t distance_of(const result_place& at) const {
-    const std::int64_t of_image = at.image * problem_.y.image_stride;
-    if (layout_.has_flat_results) return of_image + at.of_run;
-    return of_image + at.run * layout_.stacked_rows * problem_.y.row_stride + at.of_run * problem_.y.column_stride;
-  }
-
-  /// Activates and stores neighbouring results, of which `count` are there.
-  KOKKOS_FORCEINLINE_FUNCTION void store(T* to, int count, float bias, float (&results)[4]) const {
-    T rounded[4];
-    PRUMO_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      float value = problem_.bias == nullptr ? results[i] : results[i] + bias;
-      if (problem_.activation == activation_function::relu) {
-        value = prumo::maximum(value, 0.0f);
-      } else if (problem_.activation != activation_function::none) {
-        value = activated_at_length(problem_.activation, value);
-      }
-      rounded[i] = T(value);
-    }
-    const std::int64_t column_stride = layout_.has_flat_results ? 1 : problem_.y.column_stride;
-    const auto address = reinterpret_cast<std::uintptr_t>(to);
-    if (count >= 4 && column_stride == 1 && address % (4 * sizeof(T)) == 0) {
-      prumo::detail::store_pack(to, prumo::detail::device_pack<T, 4>{rounded[0], rounded[1], rounded[2], rounded[3]});
-    } else if (count >= 4 && column_stride == 1 && address % (2 * sizeof(T)) == 0) {
-      prumo::detail::store_pack(to, prumo::detail::device_pack<T, 2>{rounded[0], rounded[1]});
-      prumo::detail::store_pack(to + 2, prumo::detail::device_pack<T, 2>{rounded[2], rounded[3]});
-    } else {
-      PRUMO_UNROLL
-      for (int i = 0; i < 4; ++i) {
-        if (i < count) to[i * column_stride] = rounded[i];
-      }
+      if (++run == layout_.runs) break;
+      begin_run(1);
+      step = 0;
     }
   }
 
   /// The results of an item sum by sum.
-  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const item_place& place, int part, int buffer,
-                                    int thread) const {
-    const int stretches = place.images * layout_.runs * layout_.run_stretches;
-    const int places = stretches * form::stretch;
-    const int rows = layout_.part_blocks * tensor_layout::unit_rows;
-    const int run_length = run_length_of(place);
-    const T* const images = reinterpret_cast<const T*>(memory.images + buffer * layout_.buffer_words);
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const item_place& place, int part, int thread) const {
+    const int rows = layout_.part_tiles * tensor_layout::unit_rows, columns = static_cast<int>(problem_.y_columns);
+    const int of_band = layout_.band_rows() / Window / layout_.stacked_rows;
+    const int of_row = of_band * columns, of_image = rows * of_row;
+    const T* const copy = reinterpret_cast<const T*>(memory.copies);
     PRUMO_KEEP_LOOP
-    for (int work = thread; work < places * rows; work += most_threads) {
-      const int row_of_part = work / places;
-      const row_target target = target_of(memory, place, part, row_of_part);
-      const int which = work - row_of_part * places;
-      result_place at = find(which / form::stretch);
-      at.of_run += which % form::stretch;
-      if (at.run * layout_.stacked_rows >= target.rows || at.of_run >= run_length) continue;
-      const int unit_row = part * rows + row_of_part, stacked = by_channels_.quotient(unit_row);
-      const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
-      const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
-      float sum = 0;
+    for (int work = thread; work < place.images * of_image; work += most_threads) {
+      const int image = work / of_image, of_rows = work - image * of_image;
+      const auto of_unit = row_at(part * rows + of_rows / of_row);
+      const int at = of_rows % of_row, column = at % columns;
+      const int row = at / columns * layout_.stacked_rows + of_unit.stacked, y_row = place.first_row / Window + row;
+      if (of_unit.channel >= problem_.out_channels || y_row >= problem_.y_rows) continue;
+      float result = 0;
       PRUMO_KEEP_LOOP
-      for (int input = 0; input < problem_.in_channels; ++input) {
-        const T* const filter = problem_.w.plane(channel, input);
-        PRUMO_KEEP_LOOP
-        for (int p = 0; p < problem_.filter_rows; ++p) {
-          PRUMO_KEEP_LOOP
-          for (int q = 0; q < problem_.filter_columns; ++q) {
-            sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
-                             static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
-          }
-        }
+      for (int i = 0; i < Window * Window; ++i) {
+        const int r = row * Window + i / Window, c = column * Window + i % Window;
+        if (place.first_row + r >= problem_.rows || c >= problem_.columns) continue;
+        const int element = image * layout_.image_elements + r * static_cast<int>(problem_.row_stride) * layout_.pitch +
+                            c * static_cast<int>(problem_.column_stride);
+        const float sum = sum_at(copy + element, of_unit.channel);
+        result = i == 0 ? sum : prumo::detail::joined_in_window<prumo::detail::pooling_kind::maximum>(result, sum);
       }
-      if (problem_.bias != nullptr) sum = sum + target.bias;
-      target.to[distance_of(at)] = T(activated_at_length(problem_.activation, sum));
+      T* const to = problem_.y.plane(place.first_image + image, of_unit.channel) + y_row * problem_.y.row_stride +
+                    column * problem_.y.column_stride;
+      *to = T(activated_result(problem_, result));
     }
   }
 
-  std::int64_t teams_;
+  /// A result before pooling.
+  KOKKOS_FUNCTION float sum_at(const T* from, int channel) const {
+    float sum = problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[channel * problem_.bias_stride]);
+    PRUMO_KEEP_LOOP
+    for (int input = 0; input < problem_.in_channels; ++input) {
+      const T* const filter = problem_.w.plane(channel, input);
+      PRUMO_KEEP_LOOP
+      for (int p = 0; p < problem_.filter_rows; ++p) {
+        PRUMO_KEEP_LOOP
+        for (int q = 0; q < problem_.filter_columns; ++q) {
+          sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
+                           static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
+        }
+      }
+    }
+    return sum;
+  }
+
   item_shares shares_;
-  index_divider by_run_stretches_;
-  index_divider by_runs_;
-  index_divider by_columns_;
+  index_divider by_blocks_;
+  index_divider by_block_columns_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
