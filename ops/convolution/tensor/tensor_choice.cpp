@@ -29,6 +29,8 @@ constexpr double time_of_step = 48.0;
 constexpr double time_of_run = 40.0;
 constexpr double time_of_blocks = 200.0;
 constexpr double time_of_chunk = 60.0;
+/// What a thread takes for a word that it copies beside padding, or of a band.
+constexpr double time_of_single_word = 30.0;
 /// What four blocks take more if their results do not fill sectors of the memory.
 constexpr double time_of_scattered_stores = 300.0;
 
@@ -308,10 +310,14 @@ double time_of(const tensor_layout& layout, const convolution_problem<T>& proble
     const std::int64_t turns = divide_up(work * layout.part_tiles, tensor_layout::warps);
     const std::int64_t chunks = std::int64_t{images} * problem.in_channels * layout.plane_rows * layout.row_chunks();
     const std::int64_t copies = divide_up(chunks, tensor_layout::threads);
+    const std::int64_t words = std::int64_t{images} * problem.in_channels * layout.plane_rows * layout.staged_pitch;
+    const double staging = layout.has_whole_images() ? 0.0
+                                                     : time_of_single_word * static_cast<double>(words) /
+                                                           static_cast<double>(tensor_layout::threads);
     constexpr double barriers = 150.0;
     const double stores = has_split_sectors(problem) && layout.result_words == 0 ? time_of_scattered_stores : 0.0;
     const double of_turn = layout.steps() * time_of_step + layout.runs * time_of_run + time_of_blocks + stores;
-    return static_cast<double>(turns) * of_turn + static_cast<double>(copies) * time_of_chunk + barriers;
+    return static_cast<double>(turns) * of_turn + static_cast<double>(copies) * time_of_chunk + staging + barriers;
   };
   const int rest = shares.most_of_rest();
   return static_cast<double>(shares.whole_items) * of_item(layout.images) + (rest > 0 ? of_item(rest) : 0.0);
@@ -355,8 +361,9 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
     for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
       if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
     }
-    // Bands are for images that do not fit, and for teams that would have none.
-    if (best.images > 0 && problem.images >= teams) continue;
+    // Bands are for images that do not fit, or leave room for fewer teams, and for teams that would have none.
+    const bool has_all_teams = best.images > 0 && resident_teams_of<T>(best, resources) == tensor_layout::resident_teams;
+    if (has_all_teams && problem.images >= teams) continue;
     for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(block_rows, 1024);
          bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
       consider(parts, 1, bands);

@@ -80,29 +80,38 @@ class tensor_kernel : tensor_inputs<T> {
     clear(memory, thread);
     copy_weights(memory, part, thread);
     if (thread == 0) *memory.is_unusual = 0;
+    const bool writes_whole_images = has_whole_results();
+    item_place written{0, 0, 0};
     while (image < end) {
       wait_for_copies();
       member.team_barrier();
       const item_place item = item_at(image);
+      if (written.images > 0) write_whole_images(memory, written, thread);
+      written.images = 0;
       copy_images(memory, item.images, thread);
       member.team_barrier();
       image = shares_.after(team, image);
       if (image < end) stage_images(memory, item_at(image), thread);
-      if (*memory.is_unusual == 0) {
-        if (layout_.result_rows == 0) {
-          T* const y = problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride;
-          compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, part, thread);
-        } else {
-          compute_in_scratch(member, memory, item, part, thread);
-        }
-        continue;
+      if (*memory.is_unusual != 0) {
+        compute_sums(memory, item, part, thread);
+        member.team_barrier();
+        // Weights that are zero shall not meet its elements in a smaller item.
+        clear(memory, thread);
+        if (thread == 0) *memory.is_unusual = 0;
+      } else if (writes_whole_images) {
+        compute(memory, item, 0, layout_.block_rows, result_in_scratch<T>{scratch_place(memory.results)}, problem_.y,
+                part, thread);
+        written = item;
+      } else if (layout_.result_rows > 0) {
+        compute_by_rows(member, memory, item, part, thread);
+      } else {
+        T* const y = problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride;
+        compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, part, thread);
       }
-      compute_sums(memory, item, part, thread);
-      member.team_barrier();
-      // Weights that are zero shall not meet its elements in a smaller item.
-      clear(memory, thread);
-      if (thread == 0) *memory.is_unusual = 0;
     }
+    if (written.images == 0) return;
+    member.team_barrier();
+    write_whole_images(memory, written, thread);
   }
 
  private:
@@ -110,35 +119,36 @@ class tensor_kernel : tensor_inputs<T> {
     for (int at = thread; at < form::copies * layout_.copy_words; at += most_threads) memory.copies[at] = 0;
   }
 
-  /// Computes results in the scratch memory, and writes them from there: whole sectors of memory, which rows that end
-  /// within one and are stored by several warps would fill piece by piece.
+  /// Whether results are collected in the scratch memory for whole images, which are one stretch of memory.
+  KOKKOS_FORCEINLINE_FUNCTION bool has_whole_results() const {
+    const std::int64_t plane = problem_.y_rows * problem_.y_columns;
+    return layout_.result_rows == layout_.block_rows && layout_.bands == 1 && layout_.parts == 1 &&
+           problem_.y.channel_stride == plane && problem_.y.image_stride == problem_.out_channels * plane;
+  }
+
+  /// Writes an item's results from the scratch memory: whole sectors of memory, which rows that end within one and are
+  /// stored by several warps would fill piece by piece.
+  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const item_place& place, int thread) const {
+    write(memory.results, problem_.y.plane(place.first_image, 0),
+          place.images * static_cast<int>(problem_.y.image_stride), thread, most_threads);
+  }
+
+  /// Computes some rows of blocks in the scratch memory, writes them, and so on with the next ones.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void compute_in_scratch(const Member& member, const scratch& memory,
-                                                      const item_place& place, int part, int thread) const {
-    const std::int64_t columns = problem_.y_columns;
+  KOKKOS_FORCEINLINE_FUNCTION void compute_by_rows(const Member& member, const scratch& memory, const item_place& place,
+                                                   int part, int thread) const {
     const int rows = layout_.result_rows * layout_.rows_of_block() / Window;
-    // Results of whole images without gaps are one stretch of memory.
-    const std::int64_t whole_plane = problem_.y_rows * columns;
-    const bool is_whole = layout_.result_rows == layout_.block_rows && layout_.bands == 1 && layout_.parts == 1 &&
-                          problem_.y.channel_stride == whole_plane &&
-                          problem_.y.image_stride == problem_.out_channels * whole_plane;
-    const std::int64_t plane = is_whole ? whole_plane : rows * columns;
-    const image_array<T> strides{nullptr, problem_.out_channels * plane, plane, columns, 1};
-    const result_in_scratch<T> to{scratch_place(memory.results)};
+    const std::int64_t plane = rows * problem_.y_columns;
+    const image_array<T> strides{nullptr, problem_.out_channels * plane, plane, problem_.y_columns, 1};
     PRUMO_KEEP_LOOP
     for (int first = 0; first < layout_.block_rows; first += layout_.result_rows) {
-      const int end =
-          first + layout_.result_rows < layout_.block_rows ? first + layout_.result_rows : layout_.block_rows;
-      compute(memory, place, first, end, to, strides, part, thread);
+      const int behind = first + layout_.result_rows;
+      const int end = behind < layout_.block_rows ? behind : layout_.block_rows;
+      compute(memory, place, first, end, result_in_scratch<T>{scratch_place(memory.results)}, strides, part, thread);
       member.team_barrier();
-      if (is_whole) {
-        write(memory.results, problem_.y.plane(place.first_image, 0),
-              place.images * static_cast<int>(strides.image_stride), thread, most_threads);
-      } else {
-        const int first_y_row = place.first_row / Window + first * layout_.rows_of_block() / Window;
-        const int left = static_cast<int>(problem_.y_rows) - first_y_row;
-        write_channels(memory.results, place.first_image, first_y_row, left < rows ? left : rows, plane, part, thread);
-      }
+      const int first_y_row = place.first_row / Window + first * layout_.rows_of_block() / Window;
+      const int left = static_cast<int>(problem_.y_rows) - first_y_row;
+      write_channels(memory.results, place.first_image, first_y_row, left < rows ? left : rows, plane, part, thread);
       if (end < layout_.block_rows) member.team_barrier();
     }
   }
