@@ -46,11 +46,16 @@ struct direct_sizes {
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t most_cached_elements = (has_large_caches ? 8 : 2) * cached_elements;
 
+  /// Bytes of C that stay in it.
+  static constexpr std::int64_t cached_bytes = std::int64_t{1} << (has_large_caches ? 21 : 18);
+
   /// Elements of B that are copied where tiles write whole rows of C.
   static constexpr std::int64_t whole_rows_elements = (has_large_caches ? 2 : 1) * copied_elements;
 
   /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
-  static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
+  static constexpr int vectors_of(int rows) {
+    return rows == 1 ? 8 : rows <= (simd_has_many_registers ? 6 : 3) ? 4 : rows <= tile_rows ? 2 : 1;
+  }
 };
 
 /// A block is what an iteration computes: some rows and columns of C, in a part of k.
@@ -64,6 +69,7 @@ struct direct_blocks {
   std::int64_t part_depth = 1;
   bool copies_b = false;
   bool is_far = false;        ///< B mostly comes from memory, or from a cache that is about as slow
+  bool is_c_far = false;      ///< the second-level caches do not hold C
   bool prefetches_a = false;  ///< A may be far, and its rows follow each other
   bool keeps_sums = false;    ///< in memory, from one block of the depth to the next
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
@@ -84,6 +90,8 @@ struct direct_blocks {
     constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
     blocks.copies_b = widens_for_direct<T> || problem.b.column_stride != 1 || has_colliding_rows(problem);
     blocks.is_far = are_far<T>(problem.n * problem.k, threads);
+    blocks.is_c_far = problem.m * problem.n * static_cast<std::int64_t>(sizeof(T)) >
+                      threads * direct_sizes<compute_t<T>>::cached_bytes;
     blocks.prefetches_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
                           problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
                           problem.m * problem.k > near_elements;
@@ -238,7 +246,7 @@ struct direct_blocks {
     using sizes = direct_sizes<compute_t<T>>;
     constexpr std::int64_t most_columns =
         std::min<std::int64_t>(512, sizes::kept_elements / sizes::tile_rows / sizes::panel * sizes::panel);
-    constexpr std::int64_t least_rows = std::int64_t{8} * sizes::tile_rows;
+    const std::int64_t least_rows = std::int64_t{copies_b ? 32 : 8} * sizes::tile_rows;
     /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
     constexpr std::int64_t block_products = std::int64_t{1} << 18;
     depth = problem.k;
