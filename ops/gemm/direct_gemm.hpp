@@ -54,14 +54,17 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   constexpr std::int64_t long_sum = 1024, longer_sum = 3000, longest_sum = 16384;
   const std::int64_t few_of_bf16 = problem.k < longer_sum ? 80 : problem.k < longest_sum ? 128 : 256;
   const std::int64_t few_entries = is_f16 ? 4096 : few_of_bf16;
-  constexpr std::int64_t shortest_sum = is_f16 ? 4 : 2, long_row = 384, far_entries = std::int64_t{1} << 21;
+  // Where C is written as it is in registers, products of short sums take little longer than writing C.
+  constexpr std::int64_t shortest_sum = is_f16 ? 32 : 4, sum_of_short_row = is_f16 ? 64 : 4, short_row = 64;
   constexpr std::int64_t few_rows = 3, more_rows = is_f16 ? 8 : 24, short_sum = 32;
   constexpr std::int64_t far_elements = std::int64_t{1} << 18;
   constexpr std::int64_t few_columns = is_f16 ? 16 : 0, sum_of_few_columns = 192;
   if (problem.m * problem.n * problem.k * problem.batch <= few_products) return true;
   if (problem.k >= long_sum && problem.m * problem.n <= few_entries) return true;
   const gemm_problem<T> turned = turned_for_direct(problem);
-  if (turned.k <= shortest_sum && turned.n >= long_row && turned.m * turned.n > far_entries) return true;
+  const bool stores_sums =
+      problem.alpha == 1 && problem.beta == 0 && !problem.has_epilogue() && turned.c.column_stride == 1;
+  if (stores_sums && turned.k <= (turned.n <= short_row ? sum_of_short_row : shortest_sum)) return true;
   if (turned.b.column_stride != 1) return false;
   if (turned.n <= few_columns && turned.k <= sum_of_few_columns) return true;
   const bool is_wide = turned.n >= 8 * turned.m && turned.k <= short_sum && turned.n * turned.k > far_elements;

@@ -104,16 +104,18 @@ TYPED_TEST(gemm_typed, few_rows_or_columns_or_short_sums) {
   // Then short sums: tiles and panels with and without rests, C of less than a panel, blocks of fewer columns. At last
   // sums that are kept in memory: in a few long rows, over several blocks of the depth, in parts; with columns of B
   // that are copied, and rows of B that are narrower than a panel. The last ones are for 16-bit numbers: sums that are
-  // narrowed in several rows of C together, few columns for many rows, and a narrow B that is widened as it lies. The
-  // last line: columns that are read on, a column of sums that are shorter than a vector, low tiles of short sums, and
-  // a few rows side by side.
+  // narrowed in several rows of C together, few columns for many rows, and a narrow B that is widened as it lies.
+  // Behind them are columns that are read on, a column of sums that are shorter than a vector, low tiles of short sums,
+  // and a few rows side by side. The last four have low tiles of six rows, whole rows of C whose A is widened in
+  // pieces, a few columns that are added up together, and columns of B that are turned with rests of rows and columns.
   for (const auto& [m, n, k] :
        {extents{1, 1, 1}, {5, 1, 63},    {3, 2, 64},    {7, 1, 130},   {2, 4, 20000}, {33, 8, 700},   {1500, 1, 70},
         {2100, 3, 9},     {9, 1, 1001},  {300, 2, 257}, {6, 16, 4},    {13, 100, 10}, {47, 530, 5},   {7, 150, 33},
         {64, 48, 256},    {29, 37, 255}, {1, 300, 40},  {3, 613, 41},  {5, 330, 300}, {40, 130, 400}, {65, 6, 300},
         {33, 98, 1100},   {70, 17, 515}, {3, 13, 4254}, {13, 7, 1500}, {61, 8, 1030}, {99, 15, 305},  {70, 12, 400},
         {62, 400, 40},    {50, 11, 53},  {13, 1500, 7}, {200, 7, 150}, {300, 9, 600}, {45, 40, 64},   {1, 46, 300},
-        {40, 1, 9},       {17, 99, 1},   {11, 130, 8},  {20, 6, 2000}, {260, 3, 400}}) {
+        {40, 1, 9},       {17, 99, 1},   {11, 130, 8},  {20, 6, 2000}, {260, 3, 400}, {150, 70, 12},  {600, 50, 5},
+        {3, 40, 300},     {31, 90, 19}}) {
     for (const placing pa : {placing::right, placing::padded_left, placing::strided}) {
       for (const placing pb : {placing::right, placing::left}) {
         const auto a = place<T>(m, k, pa);

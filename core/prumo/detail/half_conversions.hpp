@@ -109,8 +109,9 @@ template <class T>
 }
 
 /// Whether the numbers that are narrowed may be NaNs. To round NaNs in their own way takes a quarter of all
-/// instructions of a conversion.
-enum class nans : std::uint8_t { possible, none };
+/// instructions of a conversion. NaNs that come `of_halves`, which are sums of products of the same 16-bit type, have
+/// no bits that rounding would take away, so they need no way of their own, and keep their bits.
+enum class nans : std::uint8_t { possible, of_halves, none };
 
 /// The bits of floats with those of bf16, rounded to nearest even, in the upper halves. A NaN stays the one that it is,
 /// made quiet.
@@ -132,7 +133,7 @@ template <nans Nans = nans::possible>
 #else
   const auto nearest = down + ((bits >> 16) & 1u);
 #endif
-  if constexpr (Nans == nans::none) {
+  if constexpr (Nans != nans::possible) {
     return nearest;
   } else {
     return (values != values).value ? bits | 0x400000u : nearest;
@@ -245,11 +246,11 @@ template <class T>
                                       [](const T* narrow, float* wide) { load_vector(narrow).store(wide); });
 }
 /// The same to nearest even.
-template <class T>
+template <nans Nans = nans::possible, class T>
 [[gnu::always_inline]] inline void narrow(const float* from, T* to, std::int64_t count) {
   constexpr int lanes = simd<float>::lanes;
   convert_stretch<2 * lanes>(from, to, count, [](const float* wide, T* narrow) {
-    store_vectors(load_vector(wide), load_vector(wide + lanes), narrow);
+    store_vectors<Nans>(load_vector(wide), load_vector(wide + lanes), narrow);
   });
 }
 

@@ -46,11 +46,16 @@ struct direct_sizes {
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t most_cached_elements = (has_large_caches ? 8 : 2) * cached_elements;
 
+  /// Bytes of C that stay in it.
+  static constexpr std::int64_t cached_bytes = std::int64_t{1} << (has_large_caches ? 21 : 18);
+
   /// Elements of B that are copied where tiles write whole rows of C.
   static constexpr std::int64_t whole_rows_elements = (has_large_caches ? 2 : 1) * copied_elements;
 
   /// Vectors of a row. Low tiles are wider and narrow ones higher: enough sums must be independent of each other.
-  static constexpr int vectors_of(int rows) { return rows == 1 ? 8 : rows <= 3 ? 4 : rows <= tile_rows ? 2 : 1; }
+  static constexpr int vectors_of(int rows) {
+    return rows == 1 ? 8 : rows <= (simd_has_many_registers ? 6 : 3) ? 4 : rows <= tile_rows ? 2 : 1;
+  }
 };
 
 /// A block is what an iteration computes: some rows and columns of C, in a part of k.
@@ -64,6 +69,7 @@ struct direct_blocks {
   std::int64_t part_depth = 1;
   bool copies_b = false;
   bool is_far = false;        ///< B mostly comes from memory, or from a cache that is about as slow
+  bool is_c_far = false;      ///< the second-level caches do not hold C
   bool prefetches_a = false;  ///< A may be far, and its rows follow each other
   bool keeps_sums = false;    ///< in memory, from one block of the depth to the next
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
@@ -84,6 +90,8 @@ struct direct_blocks {
     constexpr std::int64_t near_elements = 65536 / static_cast<std::int64_t>(sizeof(T));
     blocks.copies_b = widens_for_direct<T> || problem.b.column_stride != 1 || has_colliding_rows(problem);
     blocks.is_far = are_far<T>(problem.n * problem.k, threads);
+    blocks.is_c_far = problem.m * problem.n * static_cast<std::int64_t>(sizeof(T)) >
+                      threads * direct_sizes<compute_t<T>>::cached_bytes;
     blocks.prefetches_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
                           problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
                           problem.m * problem.k > near_elements;
@@ -112,12 +120,14 @@ struct direct_blocks {
   static constexpr std::int64_t wide_depth = simd_bytes >= 64 ? 32 : 16;
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
-  /// read only as many of them together as such a cache can hold.
+  /// read only as many of them together as such a cache can hold. With a large second-level cache, two tiles read them
+  /// from there sooner than they are copied: 12 x 1024 x 150 took 47 us with copies, and takes 24.
   template <class T>
   static bool has_colliding_rows(const gemm_problem<T>& problem) {
-    constexpr std::int64_t distance = 1024, about = 16;
+    constexpr std::int64_t distance = 1024, about = 16, tile_rows = direct_sizes<compute_t<T>>::tile_rows;
+    constexpr std::int64_t fewest_rows = direct_sizes<compute_t<T>>::has_large_caches ? 2 * tile_rows : few_rows;
     const std::int64_t end = problem.b.row_stride * static_cast<std::int64_t>(sizeof(T)) + about - 1;
-    return end >= distance && end % distance < 2 * about - 1 && problem.m > few_rows && problem.k > 4;
+    return end >= distance && end % distance < 2 * about - 1 && problem.m > fewest_rows && problem.k > 4;
   }
 
   /// Whether so many elements mostly come from memory, or from a cache that is about as slow, where the threads share
@@ -201,7 +211,16 @@ struct direct_blocks {
     const bool cuts_rows = !copies_b || (has_large_caches && problem.k <= few_copied_rows);
     while (are_few() && rows > 4 * tile_rows && cuts_rows) cut(problem, rows / 2, columns);
     while (are_few() && columns > 4 * panel) cut(problem, rows, columns / 2);
+    if (shares_columns(problem) && column_blocks % threads == 0) return;
     while (are_few() && rows > tile_rows) cut(problem, rows / 2, columns);
+  }
+
+  /// Whether C has so few rows and so many columns that threads had better not all read a large B.
+  template <class T>
+  bool shares_columns(const gemm_problem<T>& problem) const {
+    constexpr std::int64_t elements_of_row = 1024, tile_rows = direct_sizes<compute_t<T>>::tile_rows;
+    return problem.m <= 4 * tile_rows && problem.n >= 8 * problem.m &&
+           problem.n * problem.k > elements_of_row * problem.m;
   }
 
   /// Gives each thread as many rows, if it has enough of them for high tiles, and in place of columns that are copied.
@@ -211,7 +230,7 @@ struct direct_blocks {
     constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     const std::int64_t rows_of_thread = divide_up(problem.m, threads);
     const std::int64_t least_rows = copies_b ? 4 * tile_rows : tile_rows / 2;
-    if (threads == 1 || problem.batch > 1 || rows_of_thread < least_rows) return false;
+    if (threads == 1 || problem.batch > 1 || rows_of_thread < least_rows || shares_columns(problem)) return false;
     const std::int64_t blocks_of_thread = std::max<std::int64_t>(1, (rows_of_thread + most_rows / 2) / most_rows);
     rows = divide_up(problem.m, threads * blocks_of_thread);
     // Seven rows behind the last high tile would be tiles of four and three.
@@ -238,7 +257,7 @@ struct direct_blocks {
     using sizes = direct_sizes<compute_t<T>>;
     constexpr std::int64_t most_columns =
         std::min<std::int64_t>(512, sizes::kept_elements / sizes::tile_rows / sizes::panel * sizes::panel);
-    constexpr std::int64_t least_rows = std::int64_t{8} * sizes::tile_rows;
+    const std::int64_t least_rows = std::int64_t{copies_b ? 32 : 8} * sizes::tile_rows;
     /// Multiply-adds of a block, beside which it takes little time to copy columns of B.
     constexpr std::int64_t block_products = std::int64_t{1} << 18;
     depth = problem.k;

@@ -8,6 +8,7 @@
 #include "direct_widening_host.hpp"
 #include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/lane_square.hpp>
+#include <prumo/detail/host/line_square.hpp>
 #include <prumo/detail/word.hpp>
 
 #include <algorithm>
@@ -52,26 +53,21 @@ class direct_columns_of_b {
   /// \param is_padded whether the last vector of a row begins behind the one before. Otherwise it ends where the row
   /// ends.
   const C* in_vectors(std::int64_t batch, bool is_padded, C* copied) const {
-    if constexpr (!widens_for_direct<T>) {
-      const std::int64_t stride = (n_ + lanes - 1) / lanes * lanes;
-      const C* from = b_.data + batch * b_.batch_stride;
-      std::int64_t row_stride = b_.row_stride;
-      const bool has_rows = b_.column_stride == 1;
-      if (has_rows && n_ == stride && row_stride == n_) return from;
-      if (!has_rows) {
-        copy_columns(from, n_, k_, copied, stride);
-        if (is_padded || n_ == stride) return copied;
-        from = copied;
-        row_stride = stride;
+    const std::int64_t stride = (n_ + lanes - 1) / lanes * lanes;
+    const T* const from = b_.data + batch * b_.batch_stride;
+    if (b_.column_stride == 1) {
+      if constexpr (!widens_for_direct<T>) {
+        if (n_ == stride && b_.row_stride == n_) return from;
       }
-      C* to = copied;
-      for (std::int64_t p = 0; p < k_; ++p, from += row_stride, to += stride) {
-        const std::int64_t last = stride - lanes;
-        const vector end = is_padded ? first_elements(from + last, n_ - last) : vector::load(from + n_ - lanes);
-        for (std::int64_t j = 0; j < last; j += lanes) vector::load(from + j).store(to + j);
-        end.store(to + last);
-      }
+      copy_to_vectors(from, b_.row_stride, is_padded, stride, copied);
+      return copied;
     }
+    if constexpr (widens_for_direct<T>) {
+      widen_columns(from, n_, k_, n_ * k_, copied, stride);
+    } else {
+      copy_columns(from, n_, k_, copied, stride);
+    }
+    if (!is_padded && n_ != stride) copy_to_vectors(copied, stride, false, stride, copied);
     return copied;
   }
 
@@ -80,7 +76,7 @@ class direct_columns_of_b {
                C* copied) const {
     const T* const from = b_.data + batch * b_.batch_stride + p * b_.row_stride + column * b_.column_stride;
     if constexpr (widens_for_direct<T>) {
-      const std::int64_t there = (k_ - p) * n_ - column;
+      const std::int64_t there = b_.column_stride == 1 ? (k_ - p) * n_ - column : (n_ - column) * k_ - p;
       if (columns == n_ && n_ <= lanes && b_.column_stride == 1 && b_.row_stride == n_) {
         // A vector reads on in the row behind.
         widen_run(from, depth * n_, there, copied);
@@ -135,10 +131,23 @@ class direct_columns_of_b {
     }
   }
 
+  /// Rows of B, or a copy of them in place, become rows of whole vectors.
+  template <class From>
+  void copy_to_vectors(const From* from, std::int64_t row_stride, bool is_padded, std::int64_t stride, C* to) const {
+    const std::int64_t last = stride - lanes;
+    for (std::int64_t p = 0; p < k_; ++p, from += row_stride, to += stride) {
+      const vector end =
+          is_padded ? first_elements(from + last, n_ - last) : prumo::detail::load_vector(from + n_ - lanes);
+      for (std::int64_t j = 0; j < last; j += lanes) prumo::detail::load_vector(from + j).store(to + j);
+      end.store(to + last);
+    }
+  }
+
   /// Some elements, and zeros.
-  static vector first_elements(const C* from, std::int64_t count) {
+  template <class From>
+  static vector first_elements(const From* from, std::int64_t count) {
     if constexpr (prumo::detail::has_first_lanes) {
-      return prumo::detail::first_lanes<C>(count).load(from, vector(C(0)));
+      return prumo::detail::first_lanes<From>(count).load(from, vector(C(0)));
     } else {
       C elements[lanes] = {};
       std::copy_n(from, count, elements);
@@ -165,8 +174,9 @@ class direct_columns_of_b {
     for (; j < count; ++j) to[j] = from[j];
   }
 
-  /// Widens columns of B to rows without gaps. Vectors read on behind the columns where numbers of B follow, of which
-  /// there are so many from the first one on if its rows have no gaps. This gives sums that nobody reads.
+  /// Widens columns of B to rows without gaps. Vectors read on behind what is widened where numbers of B follow, of
+  /// which there are so many from the first one on if its rows or columns have no gaps. This gives sums that nobody
+  /// reads.
   void widen_columns(const T* from, std::int64_t columns, std::int64_t depth, std::int64_t there, C* to,
                      std::int64_t stride) const {
     if (b_.column_stride == 1) {
@@ -176,21 +186,47 @@ class direct_columns_of_b {
       }
       return;
     }
-    // Columns lie in memory one behind the other, or anywhere. Some of each become lines of a square, which is turned.
+    if (b_.row_stride == 1) return widen_and_turn(from, columns, depth, there, to, stride);
+    for (std::int64_t p = 0; p < depth; ++p) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        to[p * stride + j] = static_cast<C>(from[p * b_.row_stride + j * b_.column_stride]);
+      }
+      std::fill(to + p * stride + columns, to + (p + 1) * stride, C(0));
+    }
+  }
+
+  /// The same for columns whose numbers are neighbours in memory. A vector of each of some columns is widened, and
+  /// these are turned.
+  void widen_and_turn(const T* from, std::int64_t columns, std::int64_t depth, std::int64_t there, C* to,
+                      std::int64_t stride) const {
     using word = prumo::detail::word_of<C>;
-    using square = prumo::detail::lane_square<word>;
-    constexpr std::int64_t side = square::side;
-    for (std::int64_t j = 0; j < stride; j += side) {
-      for (std::int64_t p = 0; p < depth; p += side) {
-        C lines[side][side] = {};
-        const std::int64_t count = std::min(side, depth - p);
-        for (std::int64_t w = 0; w < side && j + w < columns; ++w) {
-          const T* const column = from + (j + w) * b_.column_stride + p * b_.row_stride;
-          for (std::int64_t i = 0; i < count; ++i) lines[w][i] = static_cast<C>(column[i * b_.row_stride]);
+    using square = prumo::detail::vector_square<word>;
+    static_assert(lanes % square::length == 0 && lanes % square::side == 0);
+    const bool has_gaps = b_.column_stride != k_;
+    for (std::int64_t j = 0; j < stride; j += lanes) {
+      for (std::int64_t p = 0; p < depth; p += lanes) {
+        const std::int64_t count = std::min<std::int64_t>(lanes, depth - p);
+        C lines[lanes][lanes];
+        for (std::int64_t w = 0; w < lanes; ++w) {
+          if (j + w < columns) {
+            const std::int64_t left = there - (j + w) * k_ - p;
+            widen_run(from + (j + w) * b_.column_stride + p, count, has_gaps ? count : left, lines[w]);
+          } else {
+            std::fill_n(lines[w], lanes, C(0));
+          }
         }
-        C turned[side][side];
-        square::transpose(reinterpret_cast<const word*>(lines), side, reinterpret_cast<word*>(turned), side);
-        for (std::int64_t i = 0; i < count; ++i) std::copy_n(turned[i], side, to + (p + i) * stride + j);
+        for (std::int64_t i = 0; i < count; i += square::side) {
+          for (std::int64_t w = 0; w < lanes; w += square::length) {
+            const auto* const corner = reinterpret_cast<const word*>(&lines[w][i]);
+            auto* const turned = reinterpret_cast<word*>(to + (p + i) * stride + j + w);
+            switch (std::min<std::int64_t>(square::side, count - i)) {
+              case 1: square::template transpose_rows<1>(corner, lanes, turned, stride); break;
+              case 2: square::template transpose_rows<2>(corner, lanes, turned, stride); break;
+              case 3: square::template transpose_rows<3>(corner, lanes, turned, stride); break;
+              default: square::transpose_rows(corner, lanes, turned, stride);
+            }
+          }
+        }
       }
     }
   }

@@ -25,6 +25,7 @@
 #include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -39,6 +40,8 @@ class direct_gemm_host_kernel {
   static constexpr int lanes = simd<C>::lanes;
   static constexpr std::int64_t panel = sizes::panel;
   static constexpr bool widens = widens_for_direct<T>;
+  /// Whether sums become numbers of C in registers, because there are instructions for it.
+  static constexpr bool may_narrow = !widens || std::is_same_v<T, bf16> || prumo::detail::has_vector_narrowing<T>;
   /// Whether C may go past the caches. Lines that two rows share are written twice then, which costs more than it
   /// saves if rows are short. And if writing takes only a part of the time, ordinary stores are written back while sums
   /// are computed.
@@ -60,9 +63,9 @@ class direct_gemm_host_kernel {
   direct_gemm_host_kernel(const gemm_problem<T>& problem, bool streams, std::int64_t threads)
       : problem_(problem),
         form_(choose_form(problem.alpha, problem.beta)),
-        stores_sums_(!widens && problem.c.column_stride == 1 && form_ == scaled_form::store && !problem.has_epilogue()),
-        blocks_(
-            direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_), stores_sums_)) {}
+        stores_sums_(problem.c.column_stride == 1 && form_ == scaled_form::store && !problem.has_epilogue()),
+        blocks_(direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_),
+                                  may_narrow && stores_sums_)) {}
 
   std::int64_t blocks() const { return blocks_of_c() * blocks_.parts; }
   std::int64_t blocks_of_c() const { return problem_.batch * blocks_.row_blocks * blocks_.column_blocks; }
@@ -76,12 +79,12 @@ class direct_gemm_host_kernel {
     const std::int64_t begin = block / blocks_of_c() * blocks_.part_depth;
     const std::int64_t end = std::min(problem_.k, begin + blocks_.part_depth);
     alignas(64) C memory[sizes::kept_elements];
-    alignas(64) C copied[widens ? sizes::copied_elements : sizes::whole_rows_elements];
+    alignas(64) C copied[sizes::whole_rows_elements];
     alignas(64) C widened[widens ? sizes::widened_elements : 1];
     const direct_columns_of_b<T> columns(problem_, blocks_);
     const direct_rows_of_a<T> rows_of_a(problem_);
     if (blocks_.has_whole_rows && at.rows >= direct_narrow<C>::fewest_rows) {
-      multiply_narrow(columns, rows_of_a, at, copied);
+      multiply_narrow(columns, rows_of_a, at, copied, widened);
     } else if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
       operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
       if constexpr (widens) {
@@ -90,7 +93,7 @@ class direct_gemm_host_kernel {
         multiply_and_stream(rows_of_a, b, at);
       } else {
         b.ahead = ahead_of_first_tile(at);
-        tiles::for_each(at.rows, at.columns, problem_.k,
+        tiles::for_each(at.rows, at.columns, rows_of_low_tiles(at, stores_sums_ && !blocks_.streams),
                         [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t tiles_here) {
                           multiply_and_finish<Rows>(rows_of_a, b, at, row, rows, tiles_here, memory);
                           b.ahead = 0;
@@ -153,24 +156,34 @@ class direct_gemm_host_kernel {
     return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
+  int rows_of_low_tiles(const area& at, bool to_c) const {
+    return tiles::rows_of_low_tiles(at.columns, problem_.k, to_c, blocks_.is_c_far);
+  }
+
   /// Calls function<Rows>(row, count) for each tile of a block.
   template <class Function>
   void for_each_tile(const area& at, const Function& function) const {
     const auto call = [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t count) {
       for (std::int64_t tile = 0; tile < count; ++tile) function.template operator()<Rows>(row + tile * rows, rows);
     };
-    tiles::for_each(at.rows, at.columns, problem_.k, call);
+    tiles::for_each(at.rows, at.columns, 0, call);
   }
 
-  /// The same for a block of C whose rows are so short that tiles write them as a whole.
+  /// Computes a block of C whose rows are so short that tiles write them as a whole.
   void multiply_narrow(const direct_columns_of_b<T>& columns, const direct_rows_of_a<T>& rows_of_a, const area& at,
-                       C* copied) const {
-    if constexpr (!widens) {
-      operand_a a = rows_of_a.at(at.batch, at.row, at.rows, 0, problem_.k, nullptr);
-      a.is_followed = blocks_.prefetches_a;
-      direct_narrow<C>::multiply(a,
-                                 columns.in_vectors(at.batch, direct_narrow<C>::leaves_lanes_out(at.columns), copied),
-                                 problem_.k, {c_of(at, 0), problem_.c.row_stride, at.rows, at.columns});
+                       C* copied, C* widened) const {
+    if constexpr (may_narrow) {
+      using narrow = direct_narrow<C>;
+      const C* const b = columns.in_vectors(at.batch, narrow::leaves_lanes_out(at.columns), copied);
+      const std::int64_t pieces = widens ? divide_up(at.rows, rows_of_a.most_widened()) : 1;
+      for (std::int64_t piece = 0; piece < pieces; ++piece) {
+        const std::int64_t begin = at.rows * piece / pieces, end = at.rows * (piece + 1) / pieces;
+        operand_a a = rows_of_a.at(at.batch, at.row + begin, end - begin, 0, problem_.k, widened);
+        a.is_followed = blocks_.prefetches_a;
+        narrow::multiply(
+            a, b, problem_.k,
+            typename narrow::template area<T>{c_of(at, begin), problem_.c.row_stride, end - begin, at.columns});
+      }
     }
   }
 
@@ -225,42 +238,47 @@ class direct_gemm_host_kernel {
     }
   }
 
-  /// Sums of 16-bit numbers, complete in registers. Rows of them are kept without gaps, so that a panel may be written
-  /// over the end of a row, and are narrowed together.
+  /// Sums of 16-bit numbers, complete in registers. They are narrowed there where C is these sums. Otherwise rows of
+  /// them are kept without gaps, so that a panel may be written over the end of a row, and are narrowed together.
   void multiply_and_narrow(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, C* widened,
                            C* sums) const {
+    const bool in_place = may_narrow && stores_sums_ && at.columns >= panel;
     std::int64_t begin = 0, kept = 0;
     const auto finish_kept = [&] {
       narrow_rows(sums, at, begin, kept);
       begin += kept;
       kept = 0;
     };
-    // Numbers of several tiles are widened together, as many as there is memory for.
-    const std::int64_t line = prumo::detail::round_up(problem_.k, lanes) + lanes;
-    const std::int64_t widened_rows = sizes::widened_elements / line / lanes * lanes;
-    const std::int64_t kept_rows = (sizes::kept_elements - panel) / at.columns;
+    const std::int64_t widened_rows = rows_of_a.most_widened(), kept_rows = (sizes::kept_elements - panel) / at.columns;
     const auto multiply = [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t count) {
       for (std::int64_t done = 0; done < count;) {
-        if (kept + rows > kept_rows) finish_kept();
-        const std::int64_t tiles_here =
-            std::clamp<std::int64_t>(std::min(kept_rows - kept, widened_rows) / rows, 1, count - done);
+        if (!in_place && kept + rows > kept_rows) finish_kept();
+        const std::int64_t most = in_place ? widened_rows : std::min(kept_rows - kept, widened_rows);
+        const std::int64_t tiles_here = std::clamp<std::int64_t>(most / rows, 1, count - done);
         const std::int64_t first = row + done * rows;
         const operand_a a = rows_of_a.at(at.batch, at.row + first, tiles_here * rows, 0, problem_.k, widened);
-        tiles::template multiply<Rows, false>(a, b, problem_.k, sums + kept * at.columns, at.columns, rows, at.columns,
-                                              true, tiles_here);
-        kept += tiles_here * rows;
+        const auto multiply_to = [&](auto* to, std::int64_t stride) {
+          tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, true, tiles_here);
+        };
         done += tiles_here;
+        if constexpr (may_narrow) {
+          if (in_place) {
+            multiply_to(c_of(at, first), problem_.c.row_stride);
+            continue;
+          }
+        }
+        multiply_to(sums + kept * at.columns, at.columns);
+        kept += tiles_here * rows;
       }
     };
-    tiles::for_each(at.rows, at.columns, problem_.k, multiply);
-    finish_kept();
+    tiles::for_each(at.rows, at.columns, rows_of_low_tiles(at, in_place), multiply);
+    if (!in_place) finish_kept();
   }
 
   /// Makes rows of a block of C of their sums, which have no gaps.
   void narrow_rows(C* sums, const area& at, std::int64_t row, std::int64_t rows) const {
-    const bool only_narrows = form_ == scaled_form::store && problem_.c.column_stride == 1 && !problem_.has_epilogue();
-    if (only_narrows && (problem_.c.row_stride == at.columns || rows == 1)) {
-      return prumo::detail::narrow(sums, c_of(at, row), rows * at.columns);
+    if (stores_sums_ && (problem_.c.row_stride == at.columns || rows == 1)) {
+      return prumo::detail::narrow<prumo::detail::nans::of_halves>(sums, c_of(at, row), rows * at.columns);
     }
     for (std::int64_t i = 0; i < rows; ++i) write_row(sums + i * at.columns, at, row + i);
   }
@@ -304,6 +322,7 @@ class direct_gemm_host_kernel {
                      count);
     }
     if constexpr (widens) {
+      if (stores_sums_) return prumo::detail::narrow<prumo::detail::nans::of_halves>(sums, to, count);
       if (stride == 1) return prumo::detail::narrow(sums, to, count);
     } else {
       if (blocks_.streams) return stream_row(sums, at, to);
@@ -325,7 +344,7 @@ class direct_gemm_host_kernel {
 
   gemm_problem<T> problem_;
   scaled_form form_;
-  bool stores_sums_;  ///< C is the sums as they are in registers
+  bool stores_sums_;  ///< C is the sums as they are in registers, or these sums rounded
   direct_blocks blocks_;
   C* workspace_ = nullptr;
 };

@@ -33,15 +33,17 @@ class direct_narrow {
     return prumo::detail::has_first_lanes && columns <= most_with_lanes_left_out * lanes;
   }
 
+  template <class Result>
   struct area {
-    C* to;
+    Result* to;
     std::int64_t stride;
     std::int64_t rows;
     std::int64_t columns;
   };
 
   /// \param b as many whole vectors for each row as C has
-  static void multiply(const operand_a& a, const C* b, std::int64_t depth, const area& c) {
+  template <class Result>
+  static void multiply(const operand_a& a, const C* b, std::int64_t depth, const area<Result>& c) {
     // Few products for each sum: low tiles write C in order. With many, high ones read B less often.
     constexpr std::int64_t few = 10;
     constexpr bool has_many = simd_has_many_registers;
@@ -60,24 +62,26 @@ class direct_narrow {
   /// Stores the last vector of a row: all of it, or its first lanes.
   struct whole_vector {
     explicit whole_vector(std::int64_t) {}
-    [[gnu::always_inline]] void store(vector values, C* to) const { values.store(to); }
+    template <class Result>
+    [[gnu::always_inline]] void store(vector values, Result* to) const {
+      prumo::detail::store_vector(values, to);
+    }
   };
-  template <int Vectors>
+  template <int Vectors, class Result>
   static auto writer_of_last(std::int64_t columns) {
     if constexpr (Vectors <= most_with_lanes_left_out && prumo::detail::has_first_lanes) {
-      return prumo::detail::first_lanes<C>(columns - (Vectors - 1) * lanes);
+      return prumo::detail::first_lanes<Result>(columns - (Vectors - 1) * lanes);
     } else {
       return whole_vector(columns);
     }
   }
 
-  template <int Rows, int Vectors>
-  static void multiply_tiles(const operand_a& given, const C* b, std::int64_t depth, const area& c) {
+  template <int Rows, int Vectors, class Result>
+  static void multiply_tiles(const operand_a& given, const C* b, std::int64_t depth, const area<Result>& c) {
     constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(C));
     const operand_a a = given;
-    const auto last = writer_of_last<Vectors>(c.columns);
+    const auto last = writer_of_last<Vectors, Result>(c.columns);
     const std::int64_t last_column = leaves_lanes_out(c.columns) ? (Vectors - 1) * lanes : c.columns - lanes;
-    const auto column_of = [&](int j) PRUMO_ALWAYS_INLINE { return j + 1 == Vectors ? last_column : j * lanes; };
     const std::int64_t lines = a.is_followed ? std::min(depth, (Rows * depth + line_elements - 1) / line_elements) : 0;
     // The last tile overlaps the one before, too.
     for (std::int64_t row = 0;; row = std::min(row + Rows, c.rows - Rows)) {
@@ -103,10 +107,10 @@ class direct_narrow {
         multiply_products();
       }
       for (; left > 0; --left) multiply_products();
-      C* const to = c.to + row * c.stride;
-      prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j) PRUMO_ALWAYS_INLINE {
-        C* const place = to + i * c.stride + column_of(j);
-        j + 1 < Vectors ? sums[i][j].store(place) : last.store(sums[i][j], place);
+      prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
+        Result* const to = c.to + (row + i) * c.stride;
+        direct_panels<C>::template store_sums<Vectors - 1>(sums[i], to);
+        last.store(sums[i][Vectors - 1], to + last_column);
       });
       if (row + Rows >= c.rows) return;
     }

@@ -7,11 +7,13 @@
 
 #include "direct_blocks.hpp"
 #include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 namespace prumo::backend {
@@ -100,9 +102,9 @@ class direct_panels {
 
   /// Some panels of each tile. Those of the first tile prefetch what is ahead of it in B, or those of all tiles, and
   /// the first panels of tiles what the next tile reads of A.
-  template <int Rows, int Vectors, bool Adds>
+  template <int Rows, int Vectors, bool Adds, class Result>
   static void multiply_panels(const operand_a& a, const operand_b& b, const run_of_tiles& run, std::int64_t column,
-                              std::int64_t count, C* to) {
+                              std::int64_t count, Result* to) {
     std::int64_t asking = 0;
     const std::int64_t ahead_of_first = run.first_tile == 0 ? b.ahead : 0;
     if (Adds || run.prefetches_b || ahead_of_first != 0) {
@@ -112,7 +114,7 @@ class direct_panels {
     }
     if constexpr (!Adds) {
       if (asking == run.tiles) return;
-      if constexpr (prefetches_a<Rows, false>) {
+      if constexpr (prefetches_a<Rows, false> && std::is_same_v<Result, C>) {
         if (a.is_followed && column == 0) {
           multiply_tiles<Rows, Vectors, false, prefetching::next_rows_of_a>(a, b, run, asking, run.tiles, 0, 1, to, 0);
           if (--count == 0) return;
@@ -122,6 +124,16 @@ class direct_panels {
       }
       multiply_tiles<Rows, Vectors, false, prefetching::nothing>(a, b, run, asking, run.tiles, column, count, to, 0);
     }
+  }
+
+  /// Stores sums of a row, rounded to what C is of. Of 16 bits, two vectors are a register.
+  template <int Count, int Vectors, class Result>
+  [[gnu::always_inline]] static void store_sums(const vector (&sums)[Vectors], Result* to) {
+    constexpr auto of_halves = prumo::detail::nans::of_halves;
+    prumo::detail::for_each_register<Count / 2, 1>([&](int pair, int) PRUMO_ALWAYS_INLINE {
+      prumo::detail::store_vectors<of_halves>(sums[2 * pair], sums[2 * pair + 1], to + 2 * pair * lanes);
+    });
+    if constexpr (Count % 2 != 0) prumo::detail::store_vector<of_halves>(sums[Count - 1], to + (Count - 1) * lanes);
   }
 
  private:
@@ -142,10 +154,11 @@ class direct_panels {
   /// The tiles begin ... end - 1 of a run. Panels of a tile come first, so that rows of C are written in long runs.
   /// Operands are passed on without a copy: processors wait until all stores are done before they load two numbers at
   /// once that were stored one by one.
-  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching, class Result>
   [[gnu::noinline]] static void multiply_tiles(const operand_a& given_a, const operand_b& given_b,
                                                const run_of_tiles& run, std::int64_t begin, std::int64_t end,
-                                               std::int64_t column, std::int64_t count, C* to, std::int64_t ahead) {
+                                               std::int64_t column, std::int64_t count, Result* to,
+                                               std::int64_t ahead) {
     constexpr std::int64_t width = Vectors * lanes;
     const std::int64_t rows_before = (run.first_tile + begin) * Rows;
     operand_a a{given_a.data + rows_before * given_a.row_stride, given_a.row_stride, given_a.column_stride};
@@ -155,7 +168,7 @@ class direct_panels {
     const bool is_followed = given_a.is_followed && column == 0;
     to += begin * Rows * of.to_stride;
     for (std::int64_t left = end - begin; left > 0; --left, a.data += Rows * a.row_stride, to += Rows * of.to_stride) {
-      C* place = to;
+      Result* place = to;
       b.data = of_b;
       a.is_followed = is_followed;
       for (std::int64_t panels = count; panels > 0; --panels, b.data += width, place += width) {
@@ -170,9 +183,10 @@ class direct_panels {
   ///
   /// Lines are prefetched with the first products only, or with all of them where A or B may be far. Other products
   /// take as few instructions as possible, because threads may share a core's.
-  template <int Rows, int Vectors, bool Adds, prefetching Prefetching>
+  template <int Rows, int Vectors, bool Adds, prefetching Prefetching, class Result>
   [[gnu::always_inline]] static void multiply_panel(const operand_a& from_a, const operand_b& from_b,
-                                                    const panels_of_tile& run, C* to) {
+                                                    const panels_of_tile& run, Result* to) {
+    static_assert(!Adds || std::is_same_v<Result, C>);
     const std::int64_t rows = run.rows, depth = run.depth, to_stride = run.to_stride;
     constexpr bool has_many_rows = Rows > 8;
     constexpr bool may_overlap = Vectors == 1 && Rows > most_low_rows && Rows < highest_rows;
@@ -193,13 +207,14 @@ class direct_panels {
     // Lines of C arrive while sums are computed. The panel before has already prefetched the line that both share.
     // High tiles ask for those of one row with each product, because loads would wait behind all of them together.
     constexpr bool may_prefetch_c = sizes::has_large_caches && !Adds, spreads_c = may_prefetch_c && has_many_rows;
-    const auto prefetch_row = [](const C* row) PRUMO_ALWAYS_INLINE {
-      prumo::detail::for_each_register<lines_of(Vectors), 1>(
-          [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row + (line + 1) * line_elements - 1, 1); });
+    constexpr int line_of_c = 64 / static_cast<int>(sizeof(Result));
+    const auto prefetch_row = [](const Result* row) PRUMO_ALWAYS_INLINE {
+      prumo::detail::for_each_register<(Vectors * lanes + line_of_c - 1) / line_of_c, 1>(
+          [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(row + (line + 1) * line_of_c - 1, 1); });
     };
     const bool prefetches_c = may_prefetch_c && run.prefetches_c;
     std::int64_t asking = prefetches_c && spreads_c ? std::min(rows, depth) : 0;
-    [[maybe_unused]] const C* row_of_c = to;
+    [[maybe_unused]] const Result* row_of_c = to;
     if (prefetches_c) {
       if constexpr (spreads_c) {
         for (std::int64_t i = depth; i < rows; ++i, row_of_c += to_stride) prefetch_row(row_of_c);
@@ -265,8 +280,8 @@ class direct_panels {
       b_stride = panel;
       left = std::exchange(then, 0);
     } while (left > 0);
-    prumo::detail::for_each_register<Rows, Vectors>(
-        [&](int i, int j) PRUMO_ALWAYS_INLINE { held[i][j].store(sums_of(i) + j * lanes); });
+    prumo::detail::for_each_register<Rows, 1>([&](int i, int)
+                                                  PRUMO_ALWAYS_INLINE { store_sums<Vectors>(held[i], sums_of(i)); });
   }
 
   static constexpr int line_elements = 64 / static_cast<int>(sizeof(C));

@@ -29,21 +29,32 @@ class direct_tiles {
   using operand_a = typename panels::operand_a;
   using operand_b = typename panels::operand_b;
 
+  /// The rows of low tiles, which write long runs of each row of C; 0 if sums have more than a few products. Six rows
+  /// need fewer instructions for a product than three. But if C is far, more lines of it come and go at a time, and
+  /// they took 6 to 10 % longer. With vectors of 32 bytes, low tiles gain nothing if sums go past the caches from
+  /// memory.
+  /// \param to_c whether tiles write rows of C where they are
+  static int rows_of_low_tiles(std::int64_t columns, std::int64_t depth, bool to_c, bool is_c_far) {
+    constexpr int lowest = 3, low = 6;
+    constexpr std::int64_t shortest_sum = 8, short_sum = 16, wide = 4 * lanes;
+    if (columns <= wide || depth > (simd_has_many_registers ? short_sum : shortest_sum)) return 0;
+    if (!to_c && !sizes::has_large_caches) return 0;
+    return depth > shortest_sum && !is_c_far ? low : lowest;
+  }
+
   /// Calls function<Rows>(row, count, tiles) for the tiles of a block, from its first row on: `tiles` tiles, one below
-  /// the other, compute `count` rows each, Rows or up to three fewer. Sums have `depth` products, those that are kept
-  /// more than a few.
+  /// the other, compute `count` rows each, Rows or up to three fewer. They are low, or as high as possible.
   template <class Function>
-  static void for_each(std::int64_t rows, std::int64_t columns, std::int64_t depth, const Function& function) {
+  static void for_each(std::int64_t rows, std::int64_t columns, int rows_of_low_tiles, const Function& function) {
     std::int64_t row = 0;
     const auto call = [&]<int Rows>(std::int64_t tiles) {
       if (tiles > 0) function.template operator()<Rows>(row, Rows, tiles);
       row += tiles * Rows;
     };
-    // Few products for each sum: low tiles write long runs of each row of C.
-    constexpr int low_rows = 3;
-    constexpr std::int64_t short_sum = 16, wide = 4 * lanes;
-    if (sizes::has_large_caches && depth <= short_sum && columns > wide) {
-      call.template operator()<low_rows>(rows / low_rows);
+    if (rows_of_low_tiles == 3) {
+      call.template operator()<3>(rows / 3);
+    } else if (simd_has_many_registers && rows_of_low_tiles == 6) {
+      call.template operator()<6>(rows / 6);
     } else if (columns <= lanes) {
       call.template operator()<highest_rows>(rows / highest_rows);
     } else if (rows >= highest_rows) {
@@ -74,8 +85,8 @@ class direct_tiles {
   /// Sums of all columns of a block, in tiles of `rows` rows one below the other, added to those that are there if it
   /// Adds. Several tiles have Rows rows each, and are in place. Some are computed at once, and no more, because the
   /// last panel of a row follows the others of all of them.
-  template <int Rows, bool Adds>
-  static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
+  template <int Rows, bool Adds, class Result>
+  static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, Result* to, std::int64_t to_stride,
                        std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t tiles = 1) {
     constexpr std::int64_t near_elements = sizes::copied_elements / 2;
     const std::int64_t most = std::max<std::int64_t>(1, near_elements / (Rows * columns));
@@ -89,12 +100,12 @@ class direct_tiles {
  private:
   /// In place, the last panel is where it is in C. Elsewhere it is behind the whole panels, so that sums are kept twice
   /// that are computed twice.
-  template <int Rows, bool Adds>
-  static void multiply_some(const operand_a& a, const operand_b& b, std::int64_t depth, C* to, std::int64_t to_stride,
-                            std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t first_tile,
-                            std::int64_t tiles) {
+  template <int Rows, bool Adds, class Result>
+  static void multiply_some(const operand_a& a, const operand_b& b, std::int64_t depth, Result* to,
+                            std::int64_t to_stride, std::int64_t rows, std::int64_t columns, bool in_place,
+                            std::int64_t first_tile, std::int64_t tiles) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
-    constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(C));
+    constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(Result));
     const std::int64_t near_elements = sizes::copied_elements;
     const bool prefetches_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
     const bool is_far = sizes::has_large_caches ? depth * columns > near_elements : depth > 3 * panels::rows_ahead;
@@ -111,7 +122,7 @@ class direct_tiles {
     if constexpr (most_vectors >= 4) multiply_whole(std::integral_constant<int, 4>{});
     if constexpr (most_vectors >= 2) multiply_whole(std::integral_constant<int, 2>{});
     if (last.left == 0) return;
-    C* const place = to + (in_place ? last.begin : j);
+    Result* const place = to + (in_place ? last.begin : j);
     if (most_vectors == 1 || last.left <= lanes) {
       panels::template multiply_panels<Rows, 1, Adds>(a, b, run, last.begin, 1, place);
     } else if constexpr (most_vectors > 1) {

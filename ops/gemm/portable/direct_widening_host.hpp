@@ -7,6 +7,7 @@
 #include "direct_blocks.hpp"
 #include "direct_tiles_host.hpp"
 #include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
@@ -25,7 +26,11 @@ void widen_run(const T* from, std::int64_t count, std::int64_t there, compute_t<
   for (; at + lanes <= count; at += lanes) prumo::detail::load_vector(from + at).store(to + at);
   if (at == count) return;
   if (at + lanes <= there) return prumo::detail::load_vector(from + at).store(to + at);
-  for (std::int64_t i = at; i < at + lanes; ++i) to[i] = i < count ? static_cast<C>(from[i]) : C(0);
+  if constexpr (prumo::detail::has_first_lanes) {
+    prumo::detail::first_lanes<T>(count - at).load(from + at, simd<C>(C(0))).store(to + at);
+  } else {
+    for (std::int64_t i = at; i < at + lanes; ++i) to[i] = i < count ? static_cast<C>(from[i]) : C(0);
+  }
 }
 
 /// Rows of A, for a tile at a time.
@@ -37,6 +42,13 @@ class direct_rows_of_a {
 
  public:
   explicit direct_rows_of_a(const gemm_problem<T>& problem) : a_(problem.a), m_(problem.m), k_(problem.k) {}
+
+  /// The rows that are widened together, as many as there is memory for. If k is at most widened_depth, these are more
+  /// than twice as many as a tile of whole rows of C has.
+  std::int64_t most_widened() const {
+    const std::int64_t line = round_up(k_, lanes) + lanes;
+    return direct_sizes<C>::widened_elements / line / lanes * lanes;
+  }
 
   /// Some rows of a matrix of A, of a block of the depth. `widened` is memory for numbers that are widened.
   operand_a at(std::int64_t batch, std::int64_t row, std::int64_t rows, std::int64_t p, std::int64_t depth,
