@@ -96,6 +96,13 @@ endif()
 set(PRUMO_KERNEL_OPTIONS -fno-math-errno -fno-trapping-math -ffp-contract=off)
 if(Kokkos_ENABLE_CUDA)
   list(APPEND PRUMO_KERNEL_OPTIONS -fmad=false)
+elseif(Kokkos_ENABLE_HIP)
+  # AMD's compiler compiles no more functions into one that has 1100 basic blocks. Large kernels would then call their own
+  # function, and each thread would have its arguments in memory instead of registers.
+  check_cxx_compiler_flag(-mllvm=-amdgpu-inline-max-bb=1000000 PRUMO_COMPILER_HAS_AMDGPU_INLINE_LIMIT)
+  if(PRUMO_COMPILER_HAS_AMDGPU_INLINE_LIMIT)
+    list(APPEND PRUMO_KERNEL_OPTIONS -mllvm=-amdgpu-inline-max-bb=1000000)
+  endif()
 endif()
 if(PRUMO_NATIVE)
   list(APPEND PRUMO_KERNEL_OPTIONS ${PRUMO_NATIVE_FLAGS})

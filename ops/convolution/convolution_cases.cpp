@@ -104,7 +104,7 @@ class convolution_case final : public filter_case<Exec> {
     const auto bias = counted_values<T>(inputs, 2, what.has_bias ? what.out_channels : 0);
     auto y = counted_images<T>::of(what.y_extents(), nullptr, 0);
     backend::convolution_problem<counted<T>> problem;
-    static_cast<backend::convolution_geometry&>(problem) = what;
+    static_cast<backend::convolution_geometry&>(problem) = what.geometry();
     problem.activation = what.activation;
     problem.pooling = what.pooling;
     problem.window = what.window;

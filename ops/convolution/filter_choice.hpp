@@ -21,6 +21,8 @@ struct filter_choice : backend::convolution_geometry {
 
   /// Why the operations refuse it, or an empty string.
   std::string why_invalid() const;
+  /// The part that problems have, too.
+  const backend::convolution_geometry& geometry() const { return *this; }
   /// The pairs of a place and a weight of one filter plane that meet, in one image.
   std::uint64_t meetings() const;
 

@@ -96,7 +96,7 @@ class backward_data_case final : public gradient_case<Exec> {
     const auto w = counted_images<T>::of(what.w_extents(), &inputs, 1);
     auto dx = counted_images<T>::of(what.x_extents(), nullptr, 2);
     backend::backward_data_problem<counted<T>> problem;
-    static_cast<backend::convolution_geometry&>(problem) = what;
+    static_cast<backend::convolution_geometry&>(problem) = what.geometry();
     problem.dy = dy.input();
     problem.w = w.input();
     problem.dx = dx.array();
@@ -189,7 +189,7 @@ class backward_weights_case final : public gradient_case<Exec> {
     auto dw = counted_images<T>::of(what.w_extents(), nullptr, 2);
     std::vector<counted<T>> bias(static_cast<std::size_t>(what.out_channels));
     backend::backward_weights_problem<counted<T>> problem;
-    static_cast<backend::convolution_geometry&>(problem) = what;
+    static_cast<backend::convolution_geometry&>(problem) = what.geometry();
     problem.x = x.input();
     problem.dy = dy.input();
     problem.dw = dw.array();

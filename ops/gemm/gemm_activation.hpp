@@ -32,7 +32,7 @@ KOKKOS_FORCEINLINE_FUNCTION C activated(activation_function function, C x) {
 /// activated() as a call on devices, where the many copies of its formulas would take more than they give.
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
 template <class C>
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 __noinline__
 #endif
     KOKKOS_INLINE_FUNCTION C activated_at_length(activation_function function, C x) {

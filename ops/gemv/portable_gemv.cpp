@@ -12,7 +12,7 @@
 namespace prumo::backend {
 namespace {
 
-const std::string& rows_label() {
+[[maybe_unused]] const std::string& rows_label() {
   static const std::string label = "prumo::gemv::rows";
   return label;
 }

@@ -45,7 +45,7 @@ inline constexpr std::array<convolution_tile, 28> tiles = {convolution_tile{8, 6
                                                            {4, 1, 6, 5, 0, false, true},
                                                            {2, 1, 6, 7, 0, false, true}};
 template <>
-inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
+[[maybe_unused]] inline constexpr std::array<convolution_tile, 1> tiles<double> = {convolution_tile{4, 4, 1, 0}};
 
 /// What full convolutions of few channels may take instead. Its number follows those of the tiles.
 template <class C>

@@ -22,7 +22,10 @@ struct weights_inputs : convolution_geometry {
   weights_inputs() = default;
   template <class T>
   explicit weights_inputs(const backward_weights_problem<T>& problem)
-      : convolution_geometry(problem), x(erased(problem.x)), dy(erased(problem.dy)), has_bias(problem.has_bias) {}
+      : convolution_geometry(static_cast<const convolution_geometry&>(problem)),
+        x(erased(problem.x)),
+        dy(erased(problem.dy)),
+        has_bias(problem.has_bias) {}
 
  private:
   template <class T>

@@ -226,8 +226,9 @@ TEST(device_weights_choice, shares_out_few_images) {
 TEST(device_weights_choice, cuts_images_so_that_few_turns_are_idle) {
   const team_resources resources = large_device();
   weights_inputs<float> inputs = layer_of(10000, 1, 86, 4, 7);
-  inputs.x = {nullptr, 86 * 86, 86 * 86, 86, 1};
-  inputs.dy = {nullptr, 4 * 80 * 80, 80 * 80, 80, 1};
+  constexpr std::int64_t width = 86, y_width = 80;
+  inputs.x = {nullptr, width * width, width * width, width, 1};
+  inputs.dy = {nullptr, 4 * y_width * y_width, y_width * y_width, y_width, 1};
   const auto layout = device_weights_choice<float>(inputs, 4, weights_tile{4, 7}, resources).best();
   EXPECT_EQ(layout.buffers, 2);
   EXPECT_EQ(layout.bands, 3);

@@ -59,7 +59,10 @@ class weights_sums {
       load_neighbours<needed, segment>(x, elements);
     } else {
       PRUMO_UNROLL
-      for (int j = 0; j < segment; ++j) elements[j] = x[j * column_stride];
+      for (int j = 0; j < segment; ++j) {
+        const int place = j * column_stride;
+        elements[j] = x[place];
+      }
     }
     PRUMO_UNROLL
     for (int m = 0; m < Tile.channels; ++m) {

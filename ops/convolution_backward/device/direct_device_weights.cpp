@@ -18,7 +18,7 @@ template <class C>
 inline constexpr std::array<weights_tile, 7> tiles = {
     weights_tile{8, 3}, {6, 5}, {8, 5}, {4, 7}, {8, 7}, {4, 0}, {8, 0}};
 template <>
-inline constexpr std::array<weights_tile, 1> tiles<double> = {weights_tile{4, 0}};
+[[maybe_unused]] inline constexpr std::array<weights_tile, 1> tiles<double> = {weights_tile{4, 0}};
 
 /// Calls visit(kernel type) with the kernel whose tile is tiles<C>[which].
 template <class C, std::size_t Which = 0, class Visitor>
