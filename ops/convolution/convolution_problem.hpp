@@ -4,6 +4,7 @@
 /// \file
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
+#include "banded_tensor_layout.hpp"
 #include "convolution_geometry.hpp"
 #include "direct_device_layout.hpp"
 #include "gemm_activation.hpp"
@@ -61,7 +62,8 @@ struct convolution_problem : convolution_geometry {
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
   direct_device_layout layout;  ///< of `direct` on a device
-  tensor_layout tensor;         ///< of `tensor`
+  tensor_layout tensor;         ///< of `tensor`, if it has images
+  banded_tensor_layout banded;  ///< of `tensor` otherwise
 };
 
 /// Why an implementation that computes in the compute type cannot be used, or an empty string.

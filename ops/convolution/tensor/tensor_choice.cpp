@@ -362,7 +362,8 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
       if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
     }
     // Bands are for images that do not fit, or leave room for fewer teams, and for teams that would have none.
-    const bool has_all_teams = best.images > 0 && resident_teams_of<T>(best, resources) == tensor_layout::resident_teams;
+    const bool has_all_teams =
+        best.images > 0 && resident_teams_of<T>(best, resources) == tensor_layout::resident_teams;
     if (has_all_teams && problem.images >= teams) continue;
     for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(block_rows, 1024);
          bands = bands < 8 ? bands + 1 : bands * 5 / 4) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "banded_tensor_choice.hpp"
+#include "banded_tensor_kernel.hpp"
 #include "pooled_results.hpp"
 #include "recent_layouts.hpp"
 #include "tensor_choice.hpp"
@@ -33,15 +35,6 @@ convolution_problem<T> without_pooling(const convolution_problem<T>& problem, T*
   return plain;
 }
 
-/// Whether each result has so few products that loads and stores take the time, and not the products. `direct` has less
-/// to do beside them. With one channel and 4 to 64 filters of 3 x 3 and 5 x 5, it took 0.6 to 0.98 of the time on an
-/// H200. Strides were not measured.
-template <class T>
-bool has_few_products(const convolution_problem<T>& problem) {
-  constexpr std::int64_t least_products = 27;  // three channels, filters of 3 x 3: both take as long
-  return problem.row_stride == 1 && problem.column_stride == 1 && problem.taps() < least_products;
-}
-
 /// Whether the kernel pools, as far as a thread has whole windows, and activates maxima alone. Other windows are pooled
 /// by a pass of their own.
 template <class T>
@@ -50,6 +43,18 @@ bool pools_in_kernel(const convolution_problem<T>& problem) {
   const std::int64_t side = window.height;
   return problem.activates_maxima() && (side == 2 || side == 4) && window.width == side && window.row_stride == side &&
          window.column_stride == side && window.row_padding == 0 && window.column_padding == 0;
+}
+
+/// Whether each result has so few products that loads and stores take the time, and not the products. `direct` has less
+/// to do beside them. With one channel, filters of 3 x 3 and 5 x 5 and 16-bit images, `tensor` took 0.7 to 0.95 of the
+/// time of `direct` on an H200, but 1.08 with four filters of 3 x 3, and 1.03 to 1.34 with a tanh of maxima; with f32,
+/// twice the time. Strides were not measured.
+template <class T>
+bool has_few_products(const convolution_problem<T>& problem) {
+  constexpr std::int64_t few_products = 27, few_of_place = 64;
+  if (problem.row_stride != 1 || problem.column_stride != 1 || problem.taps() >= few_products) return false;
+  return sizeof(T) == 4 || problem.taps() * problem.out_channels < few_of_place || is_long(problem.activation) ||
+         (problem.is_pooled() && !pools_in_kernel(problem));
 }
 
 /// Whether it would take longer to activate all results than the matrix units save. `direct` activates maxima alone.
@@ -61,6 +66,13 @@ bool has_long_activations(const convolution_problem<T>& problem) {
   return problem.activates_maxima() && is_long(problem.activation) && problem.taps() < least_products;
 }
 
+/// Whether images are cut into so many bands of few rows that the rows which bands share take much of the time. On an
+/// H200, 3 to 64 channels of 224 x 224, in 55 bands, took 1.3 times as long as banded_tensor_kernel.
+inline bool has_many_bands(const tensor_layout& layout) {
+  constexpr int most_bands = 8;
+  return layout.bands > most_bands;
+}
+
 template <class T>
 std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
@@ -70,35 +82,58 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     if (problem.mode != (sizeof(T) == 2 ? gemm_mode::strict : gemm_mode::fast_tf32)) {
       return "it is for f16 and bf16 in mode strict, and for f32 in mode fast_tf32";
     }
-    const bool has_pass = problem.is_pooled() && !pools_in_kernel(problem);
-    if (has_pass && problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
-      return "the mean of results that were rounded to 16 bits would be rounded twice";
-    }
     if (has_few_products(problem)) {
       return "each result is the sum of few products, and loads and stores take longer than the matrix units save";
     }
-    if (has_pass && has_long_activations(problem)) {
+    const auto resources = [&] { return team_resources_of(instance); };
+    const int device = device_of(instance);
+    if (!problem.is_pooled() || pools_in_kernel(problem)) {
+      thread_local recent_layouts<tensor_layout, T> layouts;
+      prepared.tensor = layouts.find({problem, device}, [&] { return best_tensor_layout(problem, resources()); });
+      if (prepared.tensor.images > 0 && !has_many_bands(prepared.tensor)) return {};
+      prepared.tensor.images = 0;
+    }
+    if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
+      return "the mean of results that were rounded to 16 bits would be rounded twice";
+    }
+    if (has_long_activations(problem)) {
       return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
     }
-    auto plain = has_pass ? without_pooling<T>(problem, nullptr) : problem;
-    if (has_pass) plain.images = images_before_pooling(problem);
-    thread_local recent_layouts<tensor_layout, T> layouts;
-    prepared.tensor = layouts.find({plain, device_of(instance)},
-                                   [&] { return best_tensor_layout(plain, team_resources_of(instance)); });
-    if (has_pass && prepared.tensor.stacked_rows > 1) {
+    auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
+    if (problem.is_pooled()) {
+      plain.images = images_before_pooling(problem);
+      thread_local recent_layouts<tensor_layout, T> layouts;
+      prepared.tensor = layouts.find({plain, device}, [&] { return best_tensor_layout(plain, resources()); });
+      const bool has_few_channels = prepared.tensor.stacked_rows > 1;
+      if (has_many_bands(prepared.tensor)) prepared.tensor.images = 0;
+      if (prepared.tensor.images > 0 && !has_few_channels) return {};
+      if (prepared.tensor.images > 0) {
+        return "with few output channels, the pass that pools takes longer than the matrix units save";
+      }
+    }
+    thread_local recent_layouts<banded_tensor_layout, T> banded_layouts;
+    prepared.banded =
+        banded_layouts.find({plain, device}, [&] { return best_banded_tensor_layout(plain, resources()); });
+    if (problem.is_pooled() && prepared.banded.stacked_rows > 1) {
       return "with few output channels, the pass that pools takes longer than the matrix units save";
     }
-    if (prepared.tensor.images > 0) return {};
+    if (prepared.banded.images > 0) return {};
     return "some rows of an image and the filters do not fit into a multiprocessor's memory";
   }
 }
 
+constexpr const char* tensor_label = "prumo::convolve::tensor";
+
+template <class Layout>
+std::int64_t teams_of(const Layout& layout, std::int64_t images) {
+  return layout.parts *
+         std::min<std::int64_t>(layout.image_bands(images), std::max(1, layout.most_teams / layout.parts));
+}
+
 template <class T>
 void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
-  static const std::string label = "prumo::convolve::tensor";
-  const std::int64_t teams_of_part =
-      std::min<std::int64_t>(layout.image_bands(problem.images), std::max(1, layout.most_teams / layout.parts));
-  const std::int64_t teams = teams_of_part * layout.parts;
+  static const std::string label = tensor_label;
+  const std::int64_t teams = teams_of(layout, problem.images);
   const auto launch = [&]<int Window>() {
     prumo::detail::launch_teams(instance, label, tensor_kernel<T, Window>(problem, layout, teams));
   };
@@ -108,18 +143,35 @@ void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& p
 }
 
 template <class T>
+void launch_banded_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
+                          const banded_tensor_layout& layout) {
+  static const std::string label = tensor_label;
+  const std::int64_t teams = teams_of(layout, problem.images);
+  if (!layout.has_flat_results && problem.column_stride == 1) {
+    prumo::detail::launch_teams(instance, label, banded_tensor_kernel<T, true>(problem, layout, teams));
+  } else {
+    prumo::detail::launch_teams(instance, label, banded_tensor_kernel<T, false>(problem, layout, teams));
+  }
+}
+
+template <class T>
 void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& problem,
                 const prepared_convolution& prepared) {
   if constexpr (!std::is_same_v<T, double>) {
-    if (!problem.is_pooled() || pools_in_kernel(problem)) {
-      return launch_tensor(ctx.instance(), problem, prepared.tensor);
-    }
+    const auto launch = [&](const convolution_problem<T>& part) {
+      if (prepared.tensor.images > 0) {
+        launch_tensor(ctx.instance(), part, prepared.tensor);
+      } else {
+        launch_banded_tensor(ctx.instance(), part, prepared.banded);
+      }
+    };
+    if (!problem.is_pooled() || (prepared.tensor.images > 0 && pools_in_kernel(problem))) return launch(problem);
     const std::int64_t at_once = images_before_pooling(problem);
     const std::int64_t elements = at_once * problem.out_channels * problem.rows * problem.columns;
     auto* const results = static_cast<T*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(T)));
     for (std::int64_t first = 0; first < problem.images; first += at_once) {
       const auto part = problem.of_images(first, std::min(at_once, problem.images - first));
-      launch_tensor(ctx.instance(), without_pooling(part, results), prepared.tensor);
+      launch(without_pooling(part, results));
       enqueue_pooling<Kokkos::Cuda, T>(ctx.instance(), part, results);
     }
   }

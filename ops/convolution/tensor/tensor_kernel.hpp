@@ -128,7 +128,8 @@ class tensor_kernel : tensor_inputs<T> {
 
   /// Writes an item's results from the scratch memory: whole sectors of memory, which rows that end within one and are
   /// stored by several warps would fill piece by piece.
-  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const item_place& place, int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const item_place& place,
+                                                      int thread) const {
     write(memory.results, problem_.y.plane(place.first_image, 0),
           place.images * static_cast<int>(problem_.y.image_stride), thread, most_threads);
   }
