@@ -11,16 +11,15 @@
 #include <limits>
 
 namespace prumo::backend {
-namespace of_bands {
 namespace {
 
 using prumo::detail::divide_up;
 using prumo::detail::round_up;
 
 /// Larger extents are left to others: these cannot overflow.
-constexpr std::int64_t most_extent = 1 << 15;
+constexpr std::int64_t most_banded_extent = 1 << 15;
 /// More elements than any team's memory has.
-constexpr std::int64_t most_elements = 1 << 20;
+constexpr std::int64_t most_banded_elements = 1 << 20;
 
 /// Whether all results of a channel in a band are one run.
 template <class T>
@@ -30,7 +29,7 @@ bool can_have_flat_results(const convolution_problem<T>& problem) {
 
 /// The part of a layout that follows from the filters: as many stacked rows as make the fewest products for a result.
 template <class T>
-banded_tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
+banded_tensor_layout banded_layout_of_filters(const convolution_problem<T>& problem) {
   constexpr std::int64_t most_stacked = banded_tensor_layout::unit_rows;
   banded_tensor_layout best;
   double fewest = std::numeric_limits<double>::infinity();
@@ -56,7 +55,7 @@ banded_tensor_layout layout_of_filters(const convolution_problem<T>& problem) {
 
 /// The bytes that are copied at once, if images come without padding, each in one stretch of memory; otherwise 0.
 template <class T>
-int bytes_of_packs(const convolution_problem<T>& problem) {
+int banded_bytes_of_packs(const convolution_problem<T>& problem) {
   const std::int64_t plane = problem.height * problem.width;
   const bool are_whole = problem.row_padding == 0 && problem.column_padding == 0 &&
                          problem.width % banded_tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
@@ -75,12 +74,13 @@ int bytes_of_packs(const convolution_problem<T>& problem) {
 
 /// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
 template <class T>
-bool cut(banded_tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images, std::int64_t bands) {
+bool cut_bands(banded_tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images,
+               std::int64_t bands) {
   const std::int64_t blocks = divide_up(problem.rows, layout.stacked_rows);
   layout.images = static_cast<int>(images);
   layout.band_blocks = static_cast<int>(divide_up(blocks, bands));
   layout.bands = static_cast<int>(divide_up(blocks, layout.band_blocks));
-  layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
+  layout.pack_bytes = layout.bands == 1 ? banded_bytes_of_packs(problem) : 0;
   layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =
       std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
@@ -97,7 +97,7 @@ bool cut(banded_tensor_layout& layout, const convolution_problem<T>& problem, st
                             (needed_rows - 1) * pitch + (columns - 1) * problem.column_stride +
                             std::int64_t{layout.segments} * banded_tensor_layout::line_taps;
   const std::int64_t elements = round_up(std::max(images * image, last + 2), 64);
-  if (elements > most_elements) return false;
+  if (elements > most_banded_elements) return false;
   layout.pitch = static_cast<int>(pitch);
   layout.plane_rows = static_cast<int>(rows);
   layout.plane_elements = static_cast<int>(rows * pitch);
@@ -113,8 +113,8 @@ bool cut(banded_tensor_layout& layout, const convolution_problem<T>& problem, st
 
 /// The time of a layout in turns of all warps of a team.
 template <class T>
-double turns_of(const banded_tensor_layout& layout, const convolution_problem<T>& problem,
-                const team_resources& resources, int teams_of_multiprocessor) {
+double banded_turns_of(const banded_tensor_layout& layout, const convolution_problem<T>& problem,
+                       const team_resources& resources, int teams_of_multiprocessor) {
   const std::int64_t teams = std::int64_t{resources.multiprocessors} * teams_of_multiprocessor / layout.parts;
   const auto shares =
       item_shares::of(layout.image_bands(problem.images), std::max<std::int64_t>(1, teams), layout.images);
@@ -133,11 +133,9 @@ double turns_of(const banded_tensor_layout& layout, const convolution_problem<T>
 }
 
 }  // namespace
-}  // namespace of_bands
 
 template <class T>
 banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
-  using namespace of_bands;
   banded_tensor_layout best;
   const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
                                   problem.height + 2 * problem.row_padding,
@@ -146,8 +144,8 @@ banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& pro
                                   problem.filter_columns,
                                   problem.row_stride,
                                   problem.column_stride};
-  if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
-  const banded_tensor_layout of_filters = layout_of_filters(problem);
+  if (std::ranges::max(extents) > most_banded_extent || problem.in_channels == 0) return best;
+  const banded_tensor_layout of_filters = banded_layout_of_filters(problem);
   const std::int64_t teams = banded_tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();
   const std::int64_t blocks = divide_up(problem.rows, of_filters.stacked_rows);
@@ -156,7 +154,9 @@ banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& pro
     layout.most_teams = static_cast<int>(teams);
     layout.part_blocks = static_cast<int>(divide_up(layout.row_blocks, parts));
     layout.parts = static_cast<int>(divide_up(layout.row_blocks, layout.part_blocks));
-    if (std::int64_t{layout.steps} * layout.part_blocks > most_extent || !cut(layout, problem, images, bands)) return;
+    if (std::int64_t{layout.steps} * layout.part_blocks > most_banded_extent ||
+        !cut_bands(layout, problem, images, bands))
+      return;
     const std::int64_t bytes = std::int64_t{layout.scratch_words()} * 4 + 64;
     constexpr std::int64_t reserved = 1024;  // by the driver, for each team
     if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
@@ -164,7 +164,7 @@ banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& pro
         resources.bytes_of_multiprocessor / (bytes + reserved), 1, banded_tensor_layout::resident_teams));
     // A team that is alone on its multiprocessor takes less time for an item than one of two.
     constexpr double alone = 0.7;
-    const double turns = turns_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
+    const double turns = banded_turns_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
     if (turns < least) {
       least = turns;
       best = layout;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -19,8 +20,8 @@ team_resources large_device() {
   team_resources resources;
   resources.multiprocessors = 132;
   resources.threads_of_team = 256;
-  resources.bytes_of_team = 227 * 1024;
-  resources.bytes_of_multiprocessor = 228 * 1024;
+  resources.bytes_of_team = std::int64_t{227} * 1024;
+  resources.bytes_of_multiprocessor = std::int64_t{228} * 1024;
   return resources;
 }
 

@@ -7,6 +7,8 @@
 #include "convolution_problem.hpp"
 #include "gemm_activation.hpp"
 #include "pooling_kernel.hpp"
+#include "scratch_copies.hpp"
+#include "tensor_products.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
@@ -15,28 +17,6 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// The sums of a thread: of each unit of rows, those of two tiles. Of a tile, two neighbours of a row of weights, and
-/// two of the row 8 further down. The neighbours of both tiles are four neighbouring results.
-struct tensor_sums {
-  static constexpr int units = tensor_layout::block_units;
-  float values[units][2][4];
-
-  KOKKOS_FORCEINLINE_FUNCTION float& at(int unit, int half, int column) {
-    return values[unit][column / 2][half * 2 + column % 2];
-  }
-  template <class Function>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each(const Function& function) {
-    PRUMO_UNROLL
-    for (int unit = 0; unit < units; ++unit) {
-      PRUMO_UNROLL
-      for (int tile = 0; tile < 2; ++tile) {
-        PRUMO_UNROLL
-        for (int i = 0; i < 4; ++i) function(values[unit][tile][i]);
-      }
-    }
-  }
-};
 
 /// Activates a result, of which few are computed.
 template <class T>
