@@ -85,6 +85,8 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     if (has_few_products(problem)) {
       return "each result is the sum of few products, and loads and stores take longer than the matrix units save";
     }
+    constexpr const char* few_channels =
+        "with few output channels, the pass that pools takes longer than the matrix units save";
     const auto resources = [&] { return team_resources_of(instance); };
     const int device = device_of(instance);
     if (!problem.is_pooled() || pools_in_kernel(problem)) {
@@ -100,23 +102,18 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
       return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
     }
     auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
-    if (problem.is_pooled()) {
-      plain.images = images_before_pooling(problem);
+    if (problem.is_pooled()) plain.images = images_before_pooling(problem);
+    if (problem.is_pooled() && !pools_in_kernel(problem)) {
       thread_local recent_layouts<tensor_layout, T> layouts;
       prepared.tensor = layouts.find({plain, device}, [&] { return best_tensor_layout(plain, resources()); });
-      const bool has_few_channels = prepared.tensor.stacked_rows > 1;
       if (has_many_bands(prepared.tensor)) prepared.tensor.images = 0;
-      if (prepared.tensor.images > 0 && !has_few_channels) return {};
-      if (prepared.tensor.images > 0) {
-        return "with few output channels, the pass that pools takes longer than the matrix units save";
-      }
+      if (prepared.tensor.images > 0 && prepared.tensor.stacked_rows > 1) return few_channels;
+      if (prepared.tensor.images > 0) return {};
     }
     thread_local recent_layouts<banded_tensor_layout, T> banded_layouts;
     prepared.banded =
         banded_layouts.find({plain, device}, [&] { return best_banded_tensor_layout(plain, resources()); });
-    if (problem.is_pooled() && prepared.banded.stacked_rows > 1) {
-      return "with few output channels, the pass that pools takes longer than the matrix units save";
-    }
+    if (problem.is_pooled() && prepared.banded.stacked_rows > 1) return few_channels;
     if (prepared.banded.images > 0) return {};
     return "some rows of an image and the filters do not fit into a multiprocessor's memory";
   }
