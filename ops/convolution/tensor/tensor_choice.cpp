@@ -47,11 +47,11 @@ void cut_filter(tensor_layout& layout, const convolution_problem<T>& problem) {
     by_rows.step_rows = rows;
     if (rows <= unit) {
       by_rows.step_distance = 1;
-      by_rows.residues = divide_up(unit, rows);
+      by_rows.residues = divide_up(std::min(unit, lines), rows);
       by_rows.run_steps = divide_up(lines, unit);
     } else {
       by_rows.step_distance = round_up(divide_up(lines, rows), unit);
-      by_rows.residues = unit;
+      by_rows.residues = std::min(unit, lines);
       by_rows.run_steps = by_rows.step_distance / unit;
     }
     by_rows.runs = divide_up(of_row * rows, tensor_layout::lines_of_step) * by_rows.residues;
@@ -227,6 +227,11 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
                                   problem.row_stride,
                                   problem.column_stride};
   if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
+  // No memory has room for so many lines, and fewer do not overflow.
+  constexpr std::int64_t most_lines = 1 << 24;
+  const std::int64_t rows = problem.filter_rows + tensor_layout::unit_rows * problem.row_stride;
+  if (problem.in_channels * divide_up(problem.filter_columns, tensor_form<T>::line_taps) > most_lines / rows)
+    return best;
   const tensor_layout of_filters = layout_of_filters(problem);
   const std::int64_t teams = tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();

@@ -143,6 +143,15 @@ TYPED_TEST(tensor_choice, steps_have_each_product_once_and_stay_in_the_copies) {
   }
 }
 
+TEST(tensor_choice_of_nets, has_no_layout_for_what_no_memory_holds) {
+  for (const extents& given :
+       {extents{1, 30000, 1, 32000, 1, 1, 31000, 1, 1, 0}, extents{1, 3000, 32000, 3, 16, 10, 3, 30000, 1, 0},
+        extents{1, 1, 32000, 32000, 1, 31000, 31000, 1, 1, 0}}) {
+    EXPECT_EQ(best_tensor_layout(problem_of<f16>(given, 1), large_device()).images, 0)
+        << given.in_channels << " channels, " << given.height << " x " << given.width;
+  }
+}
+
 TEST(tensor_choice_of_nets, has_layouts_for_the_layers_of_nets) {
   // Images, channels in, height and width, channels out, filter, strides, padding.
   for (const extents& given :
