@@ -4,7 +4,6 @@
 /// \file
 /// The convolution as implementations see it. `prumo/convolution.hpp` is the operation.
 
-#include "banded_tensor_layout.hpp"
 #include "convolution_geometry.hpp"
 #include "direct_device_layout.hpp"
 #include "gemm_activation.hpp"

@@ -8,7 +8,7 @@
 /// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
 /// matrix unit, and images. Those of 16 bits it keeps twice, the second time an element further: a thread reads two
 /// neighbouring elements of the right operand as one word, and the word of an odd place begins in the middle of one of
-/// the first copy. So each product takes two loads and little arithmetic on addresses. See banded_tensor_layout.hpp for
+/// the first copy. So each product takes two loads and little arithmetic on addresses. See tensor_layout.hpp for
 /// lines and steps.
 ///
 /// A line has 8 taps, and the weights behind the filter's last one are zero. They meet elements that do not belong to
