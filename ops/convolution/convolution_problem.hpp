@@ -48,6 +48,12 @@ struct convolution_problem : convolution_geometry {
     return pooling == convolution_pooling::maximum && is_rising(activation);
   }
 
+  /// Whether the results of neighbouring images and channels follow one another without gaps, if their rows do.
+  KOKKOS_FUNCTION constexpr bool has_results_without_gaps() const {
+    const std::int64_t plane = y_rows * y_columns;
+    return y.channel_stride == plane && y.image_stride == out_channels * plane;
+  }
+
   /// Images [first, first + count) alone.
   convolution_problem of_images(std::int64_t first, std::int64_t count) const {
     convolution_problem part = *this;

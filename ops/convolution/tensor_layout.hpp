@@ -47,7 +47,7 @@ struct tensor_layout {
   int images = 0;      ///< of an item; 0: there is no layout
   int most_teams = 1;  ///< that run at the same time
   int bands = 1;       ///< of an image
-  int block_rows = 1;  ///< rows of blocks in a band
+  int block_rows = 1;  ///< of a band, each with rows_of_block() rows of the convolution
   int block_columns_of_row = 1;
   int stacked_rows = 1;  ///< 1, 2, 4, 8 or 16
   int weight_tiles = 1;  ///< of 16 rows

@@ -2,6 +2,7 @@
 #include "banded_tensor_choice.hpp"
 
 #include "item_shares.hpp"
+#include "tensor_search.hpp"
 #include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
@@ -16,7 +17,6 @@ namespace {
 using prumo::detail::divide_up;
 using prumo::detail::round_up;
 
-/// Larger extents are left to others: these cannot overflow.
 constexpr std::int64_t most_banded_extent = 1 << 15;
 /// More elements than any team's memory has.
 constexpr std::int64_t most_banded_elements = 1 << 20;
@@ -53,25 +53,6 @@ banded_tensor_layout banded_layout_of_filters(const convolution_problem<T>& prob
   return best;
 }
 
-/// The bytes that are copied at once, if images come without padding, each in one stretch of memory; otherwise 0.
-template <class T>
-int banded_bytes_of_packs(const convolution_problem<T>& problem) {
-  const std::int64_t plane = problem.height * problem.width;
-  const bool are_whole = problem.row_padding == 0 && problem.column_padding == 0 &&
-                         problem.width % banded_tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
-                         problem.x.row_stride == problem.width && problem.x.channel_stride == plane &&
-                         problem.x.image_stride >= problem.in_channels * plane;
-  if (!are_whole) return 0;
-  for (const int bytes : {16, 8, 4}) {
-    const std::int64_t pack = bytes / static_cast<int>(sizeof(T));
-    if ((problem.in_channels * plane) % pack == 0 && problem.x.image_stride % pack == 0 &&
-        reinterpret_cast<std::uintptr_t>(problem.x.data) % static_cast<std::uintptr_t>(bytes) == 0) {
-      return bytes;
-    }
-  }
-  return 0;
-}
-
 /// Sets what follows from images and bands. Returns whether an item is small enough to be computed with.
 template <class T>
 bool cut_bands(banded_tensor_layout& layout, const convolution_problem<T>& problem, std::int64_t images,
@@ -80,7 +61,7 @@ bool cut_bands(banded_tensor_layout& layout, const convolution_problem<T>& probl
   layout.images = static_cast<int>(images);
   layout.band_blocks = static_cast<int>(divide_up(blocks, bands));
   layout.bands = static_cast<int>(divide_up(blocks, layout.band_blocks));
-  layout.pack_bytes = layout.bands == 1 ? banded_bytes_of_packs(problem) : 0;
+  layout.pack_bytes = layout.bands == 1 ? bytes_of_packs(problem) : 0;
   layout.has_flat_results = layout.stacked_rows == 1 && can_have_flat_results(problem);
   const std::int64_t first_of_last_block =
       std::int64_t{layout.band_blocks - 1} * layout.stacked_rows * problem.row_stride;
@@ -137,14 +118,7 @@ double banded_turns_of(const banded_tensor_layout& layout, const convolution_pro
 template <class T>
 banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
   banded_tensor_layout best;
-  const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
-                                  problem.height + 2 * problem.row_padding,
-                                  problem.in_channels * problem.filter_rows,
-                                  problem.out_channels,
-                                  problem.filter_columns,
-                                  problem.row_stride,
-                                  problem.column_stride};
-  if (std::ranges::max(extents) > most_banded_extent || problem.in_channels == 0) return best;
+  if (problem.in_channels == 0 || has_large_extents(problem, most_banded_extent)) return best;
   const banded_tensor_layout of_filters = banded_layout_of_filters(problem);
   const std::int64_t teams = banded_tensor_layout::resident_teams * resources.multiprocessors;
   double least = std::numeric_limits<double>::infinity();
@@ -162,7 +136,7 @@ banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& pro
     if (layout.buffer_words <= 0 || bytes > resources.bytes_of_team) return;
     const int resident = static_cast<int>(std::clamp<std::int64_t>(
         resources.bytes_of_multiprocessor / (bytes + reserved), 1, banded_tensor_layout::resident_teams));
-    // A team that is alone on its multiprocessor takes less time for an item than one of two.
+    // A team takes less time for an item if no other team shares its multiprocessor.
     constexpr double alone = 0.7;
     const double turns = banded_turns_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
     if (turns < least) {
@@ -170,18 +144,10 @@ banded_tensor_layout best_banded_tensor_layout(const convolution_problem<T>& pro
       best = layout;
     }
   };
-  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(of_filters.row_blocks, 16); ++parts) {
-    for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
-      if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
-    }
+  for_each_cut(of_filters.row_blocks, blocks, problem.images, teams, consider, [&] {
     // Bands are for images that do not fit, and for teams that would have none.
-    if (best.images > 0 && problem.images >= teams) continue;
-    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(blocks, 1024);
-         bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
-      consider(parts, 1, bands);
-    }
-    if (blocks > 1) consider(parts, 1, blocks);
-  }
+    return best.images == 0 || problem.images < teams;
+  });
   return best;
 }
 

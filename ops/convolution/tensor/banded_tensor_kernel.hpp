@@ -38,12 +38,10 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
   using inputs::copy_weights;
   using inputs::lanes;
   using inputs::layout_;
-  using inputs::place_of;
   using inputs::problem_;
   using inputs::scratch_of;
   using typename inputs::form;
   using typename inputs::index_divider;
-  using typename inputs::item_place;
   using typename inputs::scratch;
   using typename inputs::word;
   static constexpr int tiles = form::tiles;
@@ -76,7 +74,9 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
     if (thread == 0) *memory.is_unusual = 0;
     member.team_barrier();
 
-    const auto item_at = [&](std::int64_t image) { return place_of(image, shares_.count(team, image)); };
+    const auto item_at = [&](std::int64_t image) {
+      return tensor_item::at(layout_, image, shares_.count(team, image));
+    };
     const std::int64_t end = shares_.end(team);
     std::int64_t image = shares_.first(team);
     int buffer = 0;
@@ -86,7 +86,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
       member.team_barrier();
       copy_again(memory, buffer, thread);
       member.team_barrier();
-      const item_place item = item_at(image);
+      const tensor_item item = item_at(image);
       const std::int64_t next = shares_.after(team, image);
       const bool is_prefetched = layout_.buffers() == 2;
       if (is_prefetched && next < end) copy_images(memory, item_at(next), 1 - buffer, thread);
@@ -157,7 +157,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
     }
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const item_place& place, int part, int buffer,
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const tensor_item& place, int part, int buffer,
                                            int thread) const {
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
     const int groups = (stretches + form::stretches_of_group - 1) / form::stretches_of_group;
@@ -227,7 +227,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
     float bias;
   };
 
-  KOKKOS_FORCEINLINE_FUNCTION row_target target_of(const scratch& memory, const item_place& place, int part,
+  KOKKOS_FORCEINLINE_FUNCTION row_target target_of(const scratch& memory, const tensor_item& place, int part,
                                                    int row_of_part) const {
     const int unit_row = part * layout_.part_blocks * banded_tensor_layout::unit_rows + row_of_part;
     const int stacked = by_channels_.quotient(unit_row);
@@ -241,7 +241,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
   }
 
   /// The results of a run that are there.
-  KOKKOS_FORCEINLINE_FUNCTION int run_length_of(const item_place& place) const {
+  KOKKOS_FORCEINLINE_FUNCTION int run_length_of(const tensor_item& place) const {
     if (!layout_.has_flat_results) return layout_.run_length;
     const int rows_left = static_cast<int>(problem_.rows) - place.first_row;
     return (rows_left < layout_.band_blocks ? rows_left : layout_.band_blocks) * static_cast<int>(problem_.columns);
@@ -283,7 +283,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
   }
 
   /// The results of an item sum by sum.
-  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const item_place& place, int part, int buffer,
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const tensor_item& place, int part, int buffer,
                                     int thread) const {
     const int stretches = place.images * layout_.runs * layout_.run_stretches;
     const int places = stretches * form::stretch;
@@ -301,19 +301,7 @@ class banded_tensor_kernel : banded_tensor_inputs<T> {
       const int unit_row = part * rows + row_of_part, stacked = by_channels_.quotient(unit_row);
       const int channel = unit_row - stacked * static_cast<int>(problem_.out_channels);
       const T* const from = images + element_of(at) + stacked * static_cast<int>(problem_.row_stride) * layout_.pitch;
-      float sum = 0;
-      PRUMO_KEEP_LOOP
-      for (int input = 0; input < problem_.in_channels; ++input) {
-        const T* const filter = problem_.w.plane(channel, input);
-        PRUMO_KEEP_LOOP
-        for (int p = 0; p < problem_.filter_rows; ++p) {
-          PRUMO_KEEP_LOOP
-          for (int q = 0; q < problem_.filter_columns; ++q) {
-            sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
-                             static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
-          }
-        }
-      }
+      float sum = add_filter_products(problem_, from, layout_.plane_elements, layout_.pitch, channel, 0.0f);
       if (problem_.bias != nullptr) sum = sum + target.bias;
       target.to[distance_of(at)] = T(activated_at_length(problem_.activation, sum));
     }

@@ -19,7 +19,6 @@ namespace {
 using prumo::detail::divide_up;
 using prumo::detail::round_up;
 
-/// Larger extents are left to others: these cannot overflow.
 constexpr std::int64_t most_extent = 1 << 15;
 
 /// What a warp takes for a step, for a run and for four blocks beside these, and a thread for what it copies at once:
@@ -170,7 +169,8 @@ void stage_results(tensor_layout& layout, const convolution_problem<T>& problem,
   const auto words_of = [&](std::int64_t rows) {
     return round_up(divide_up(layout.images * channels * rows * problem.y_columns * std::int64_t{sizeof(T)}, 4), 4);
   };
-  if (layout.bands == 1 && layout.parts == 1 && has_one_stretch(problem) && words_of(problem.y_rows) <= free_words) {
+  if (layout.bands == 1 && layout.parts == 1 && problem.has_results_without_gaps() &&
+      words_of(problem.y_rows) <= free_words) {
     layout.result_rows = layout.block_rows;
     layout.result_words = static_cast<int>(words_of(problem.y_rows));
     return;
@@ -219,14 +219,7 @@ double time_of(const tensor_layout& layout, const convolution_problem<T>& proble
 template <class T>
 tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
   tensor_layout best;
-  const std::int64_t extents[] = {problem.width + 2 * problem.column_padding,
-                                  problem.height + 2 * problem.row_padding,
-                                  problem.in_channels * problem.filter_rows,
-                                  problem.out_channels,
-                                  problem.filter_columns,
-                                  problem.row_stride,
-                                  problem.column_stride};
-  if (std::ranges::max(extents) > most_extent || problem.in_channels == 0) return best;
+  if (problem.in_channels == 0 || has_large_extents(problem, most_extent)) return best;
   // No memory has room for so many lines, and fewer do not overflow.
   constexpr std::int64_t most_lines = 1 << 24;
   const std::int64_t rows = problem.filter_rows + tensor_layout::unit_rows * problem.row_stride;
@@ -246,7 +239,7 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
     const int resident = resident_teams_of<T>(layout, resources);
     if (resident == 0) return;
     stage_results(layout, problem, words_of_team(resident, resources));
-    // A team that is alone on its multiprocessor takes less time for an item than one of two.
+    // A team takes less time for an item if no other team shares its multiprocessor.
     constexpr double alone = 0.85;
     const double time = time_of(layout, problem, resources, resident) * (resident == 1 ? alone : 1.0);
     if (time < least) {
@@ -254,20 +247,12 @@ tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const te
       best = layout;
     }
   };
-  for (std::int64_t parts = 1; parts <= std::min<std::int64_t>(of_filters.weight_tiles, 16); ++parts) {
-    for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
-      if (images == 1 || images * teams <= problem.images) consider(parts, images, 1);
-    }
+  for_each_cut(of_filters.weight_tiles, block_rows, problem.images, teams, consider, [&] {
     // Bands are for images that do not fit, or leave room for fewer teams, and for teams that would have none.
     const bool has_all_teams =
         best.images > 0 && resident_teams_of<T>(best, resources) == tensor_layout::resident_teams;
-    if (has_all_teams && problem.images >= teams) continue;
-    for (std::int64_t bands = 2; bands <= std::min<std::int64_t>(block_rows, 1024);
-         bands = bands < 8 ? bands + 1 : bands * 5 / 4) {
-      consider(parts, 1, bands);
-    }
-    if (block_rows > 1) consider(parts, 1, block_rows);
-  }
+    return !has_all_teams || problem.images < teams;
+  });
   if (best.images > 0) spread(best, problem, words_of_team(resident_teams_of<T>(best, resources), resources));
   return best;
 }

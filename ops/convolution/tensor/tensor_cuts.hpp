@@ -5,6 +5,7 @@
 /// What follows for the convolution in matrix units from the images and bands of an item.
 
 #include "convolution_problem.hpp"
+#include "tensor_search.hpp"
 #include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
@@ -28,25 +29,6 @@ int result_pack_of(const convolution_problem<T>& problem) {
   return 1;
 }
 
-/// The bytes that arrive at once, if images come without padding, each in one stretch of memory; otherwise 0.
-template <class T>
-int bytes_of_packs(const convolution_problem<T>& problem) {
-  const std::int64_t plane = problem.height * problem.width;
-  const bool are_whole = problem.row_padding == 0 && problem.column_padding == 0 &&
-                         problem.width % tensor_form<T>::elements_of_word == 0 && problem.x.column_stride == 1 &&
-                         problem.x.row_stride == problem.width && problem.x.channel_stride == plane &&
-                         problem.x.image_stride >= problem.in_channels * plane;
-  if (!are_whole) return 0;
-  for (const int bytes : {16, 8, 4}) {
-    const std::int64_t pack = bytes / static_cast<int>(sizeof(T));
-    if ((problem.in_channels * plane) % pack == 0 && problem.x.image_stride % pack == 0 &&
-        reinterpret_cast<std::uintptr_t>(problem.x.data) % static_cast<std::uintptr_t>(bytes) == 0) {
-      return bytes;
-    }
-  }
-  return 0;
-}
-
 /// Whether the distances of an item's results of a channel are less than 2^31.
 template <class T>
 bool has_short_distances(const convolution_problem<T>& problem, std::int64_t images, std::int64_t rows) {
@@ -65,13 +47,6 @@ bool has_split_sectors(const convolution_problem<T>& problem) {
   const auto& y = problem.y;
   return y.column_stride == 1 && y.row_stride == problem.y_columns &&
          problem.y_columns * std::int64_t{sizeof(T)} % sector_bytes != 0;
-}
-
-/// Whether the results of neighbouring images and channels are one stretch of memory.
-template <class T>
-bool has_one_stretch(const convolution_problem<T>& problem) {
-  const std::int64_t plane = problem.y_rows * problem.y_columns;
-  return problem.y.channel_stride == plane && problem.y.image_stride == problem.out_channels * plane;
 }
 
 /// What rows, planes and copies have beyond their elements, in chunks. It puts what a warp reads at once into different

@@ -8,7 +8,8 @@
 /// Images arrive in a stage, from where they are copied several times. The stage is free then for the next item.
 
 #include "convolution_problem.hpp"
-#include "scratch_copies.hpp"
+#include "staged_images.hpp"
+#include "tensor_elements.hpp"
 #include "tensor_lines.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/index_divider.hpp>
@@ -33,9 +34,7 @@ class tensor_inputs {
   tensor_inputs(const convolution_problem<T>& problem, const tensor_layout& layout)
       : problem_(problem),
         layout_(layout),
-        by_staged_pitch_(layout.staged_pitch),
-        by_plane_rows_(layout.plane_rows),
-        by_inputs_(static_cast<int>(problem.in_channels)),
+        staged_(problem, layout.staged_pitch, layout.plane_rows),
         by_chunks_(layout.row_chunks()) {}
 
   struct scratch {
@@ -46,13 +45,6 @@ class tensor_inputs {
     int* lines;   ///< where the lines of a run begin, in bytes from the place of the filter
     float* bias;  ///< of each row of weights
     int* is_unusual;
-  };
-
-  /// Images and rows of an item.
-  struct item_place {
-    std::int64_t first_image;
-    int images;
-    int first_row;  ///< of y before pooling
   };
 
   template <class Member>
@@ -71,12 +63,6 @@ class tensor_inputs {
             reinterpret_cast<int*>(lines),
             reinterpret_cast<float*>(bias),
             reinterpret_cast<int*>(bias + layout_.bias_words())};
-  }
-
-  /// \param image the first one of the item, or its band, if images have several
-  KOKKOS_FORCEINLINE_FUNCTION item_place place_of(std::int64_t image, int images) const {
-    const std::int64_t first_image = layout_.bands == 1 ? image : image / layout_.bands;
-    return {first_image, images, static_cast<int>(image - first_image * layout_.bands) * layout_.band_rows()};
   }
 
   /// The rows of the input from a unit of rows to the next.
@@ -105,13 +91,8 @@ class tensor_inputs {
     const bool is_there = line.is_there && of_unit.channel < problem_.out_channels && p >= 0 &&
                           p < problem_.filter_rows && q < problem_.filter_columns;
     if (!is_there) return 0;
-    const T weight =
-        problem_.w.plane(of_unit.channel, line.input)[p * problem_.w.row_stride + q * problem_.w.column_stride];
-    if constexpr (std::is_same_v<T, float>) {
-      return Kokkos::bit_cast<word>(weight);
-    } else {
-      return weight.bits;
-    }
+    return bits_of_element(
+        problem_.w.plane(of_unit.channel, line.input)[p * problem_.w.row_stride + q * problem_.w.column_stride]);
   }
 
   /// Also the bias, and where lines begin. The columns of a matrix unit's operand may come in any order, if those of
@@ -151,79 +132,18 @@ class tensor_inputs {
   }
 
   /// Begins to bring an item's images into the stage.
-  KOKKOS_FORCEINLINE_FUNCTION void stage_images(const scratch& memory, const item_place& place, int thread) const {
-    T* const to = reinterpret_cast<T*>(memory.stage);
-    if (layout_.has_whole_images()) {
-      switch (layout_.pack_bytes) {
-        case 16: return stage_whole_images<16>(place, to, thread);
-        case 8: return stage_whole_images<8>(place, to, thread);
-        default: return stage_whole_images<4>(place, to, thread);
-      }
-    }
-    const int pitch = layout_.staged_pitch;
-    const int words = place.images * static_cast<int>(problem_.in_channels) * layout_.plane_rows * pitch;
-    // Several loads are under way before the first word is stored.
-    constexpr int at_once = 4;
-    PRUMO_KEEP_LOOP
-    for (int first = thread; first < words; first += at_once * threads) {
-      T elements[at_once][form::elements_of_word];
-      PRUMO_UNROLL
-      for (int which = 0; which < at_once; ++which) {
-        const int at = first + which * threads;
-        if (at < words) read_word(place, at, pitch, elements[which]);
-      }
-      PRUMO_UNROLL
-      for (int which = 0; which < at_once; ++which) {
-        const int at = first + which * threads;
-        if (at >= words) break;
-        PRUMO_UNROLL
-        for (int i = 0; i < form::elements_of_word; ++i) to[at * form::elements_of_word + i] = elements[which][i];
-      }
-    }
-  }
-
-  template <int Bytes>
-  KOKKOS_FORCEINLINE_FUNCTION void stage_whole_images(const item_place& place, T* to, int thread) const {
-    constexpr int pack = Bytes / static_cast<int>(sizeof(T));
-    const int elements = static_cast<int>(problem_.in_channels) * layout_.plane_rows * static_cast<int>(problem_.width);
-    for (int image = 0; image < place.images; ++image) {
-      const T* const from = problem_.x.data + (place.first_image + image) * problem_.x.image_stride;
-      for (int at = thread * pack; at < elements; at += threads * pack) {
-        copy_pack_to_scratch<T, pack>(from + at, to + at);
-      }
-      to += elements;
-    }
-  }
-
-  /// Reads the elements of a word of an item's images, with zeros beside the images.
-  KOKKOS_FORCEINLINE_FUNCTION void read_word(const item_place& place, int at, int pitch,
-                                             T (&elements)[form::elements_of_word]) const {
-    const int line = by_staged_pitch_.quotient(at), plane = by_plane_rows_.quotient(line),
-              image = by_inputs_.quotient(plane);
-    const int channel = plane - image * static_cast<int>(problem_.in_channels);
-    const std::int64_t row =
-        place.first_row * problem_.row_stride - problem_.row_padding + line - plane * layout_.plane_rows;
-    const int column = (at - line * pitch) * form::elements_of_word - static_cast<int>(problem_.column_padding);
-    const bool has_row = row >= 0 && row < problem_.height;
-    const T* const from = problem_.x.plane(place.first_image + image, channel) + row * problem_.x.row_stride;
-    PRUMO_UNROLL
-    for (int i = 0; i < form::elements_of_word; ++i) {
-      const bool is_there = has_row && column + i >= 0 && column + i < problem_.width;
-      elements[i] = is_there ? from[(column + i) * problem_.x.column_stride] : T(0);
-    }
+  KOKKOS_FORCEINLINE_FUNCTION void stage_images(const scratch& memory, const tensor_item& item, int thread) const {
+    staged_.template bring<threads>(problem_, item, layout_.pack_bytes, layout_.staged_pitch, layout_.plane_rows,
+                                    reinterpret_cast<T*>(memory.stage), thread);
   }
 
   /// Makes the copies of the images in the stage, and looks whether all elements are finite.
   KOKKOS_FORCEINLINE_FUNCTION void copy_images(const scratch& memory, int images, int thread) const {
-    // The exponent of an element that is not finite has ones alone. Adding a one carries into the sign's place.
-    constexpr bool is_f32 = std::is_same_v<T, float>;
-    constexpr word exponents = is_f32 ? 0x7f800000u : std::is_same_v<T, f16> ? 0x7c007c00u : 0x7f807f80u;
-    constexpr word ones = is_f32 ? 0x00800000u : std::is_same_v<T, f16> ? 0x04000400u : 0x00800080u;
     // With the first element of the last copy's next chunk. Behind the last row they may be those of an earlier item.
     constexpr int needed = 4 + (form::copies - 1 + form::elements_of_word - 1) / form::elements_of_word;
     const int chunks_of_row = layout_.row_chunks();
     const int chunks = images * static_cast<int>(problem_.in_channels) * layout_.plane_rows * chunks_of_row;
-    word carries = 0;
+    unusual_elements<T> unusual;
     PRUMO_KEEP_LOOP
     for (int at = thread; at < chunks; at += threads) {
       const int row = by_chunks_.quotient(at), of_row = at - row * chunks_of_row;
@@ -231,7 +151,7 @@ class tensor_inputs {
       word here[needed];
       PRUMO_UNROLL
       for (int i = 0; i < needed; ++i) here[i] = from[i];
-      const int plane = by_plane_rows_.quotient(row);
+      const int plane = staged_.plane_of(row);
       const int element = plane * layout_.plane_elements + (row - plane * layout_.plane_rows) * layout_.pitch;
       scratch_place to = scratch_place(memory.copies) + element * static_cast<int>(sizeof(T)) + of_row * 16;
       PRUMO_UNROLL
@@ -239,7 +159,7 @@ class tensor_inputs {
         word shifted[4];
         PRUMO_UNROLL
         for (int i = 0; i < 4; ++i) {
-          if constexpr (is_f32) {
+          if constexpr (std::is_same_v<T, float>) {
             shifted[i] = here[i + copy];
           } else {
             const int first = i + copy / 2;
@@ -250,18 +170,16 @@ class tensor_inputs {
         to = to + layout_.copy_words * 4;
       }
       PRUMO_UNROLL
-      for (int i = 0; i < needed; ++i) carries |= (here[i] & exponents) + ones;
+      for (int i = 0; i < needed; ++i) unusual.look_at(here[i]);
     }
-    if ((carries & (is_f32 ? 0x80000000u : 0x80008000u)) != 0) *memory.is_unusual = 1;
+    if (unusual.are_there()) *memory.is_unusual = 1;
   }
 
   convolution_problem<T> problem_;
   tensor_layout layout_;
 
  private:
-  index_divider by_staged_pitch_;
-  index_divider by_plane_rows_;
-  index_divider by_inputs_;
+  staged_images<T> staged_;
   index_divider by_chunks_;
 };
 

@@ -35,16 +35,13 @@ class tensor_kernel : tensor_products<T> {
   using inputs::copy_weights;
   using inputs::lanes;
   using inputs::layout_;
-  using inputs::place_of;
   using inputs::problem_;
   using inputs::row_at;
   using inputs::scratch_of;
   using inputs::stage_images;
-  using inputs::sum_at;
   using typename inputs::block_place;
   using typename inputs::form;
   using typename inputs::index_divider;
-  using typename inputs::item_place;
   using typename inputs::scratch;
   using typename inputs::word;
   static_assert(Window == 1 || Window == 2 || Window == 4);
@@ -72,7 +69,9 @@ class tensor_kernel : tensor_products<T> {
     const int part = member.league_rank() % layout_.parts;
     const int team = member.league_rank() / layout_.parts;
     const scratch memory = scratch_of(member);
-    const auto item_at = [&](std::int64_t image) { return place_of(image, shares_.count(team, image)); };
+    const auto item_at = [&](std::int64_t image) {
+      return tensor_item::at(layout_, image, shares_.count(team, image));
+    };
     const std::int64_t end = shares_.end(team);
     std::int64_t image = shares_.first(team);
     for (int at = thread; at < layout_.staged_words; at += most_threads) memory.stage[at] = 0;
@@ -82,11 +81,11 @@ class tensor_kernel : tensor_products<T> {
     copy_weights(memory, part, thread);
     if (thread == 0) *memory.is_unusual = 0;
     const bool writes_whole_images = has_whole_results();
-    item_place written{0, 0, 0};
+    tensor_item written{0, 0, 0};
     while (image < end) {
       wait_for_copies();
       member.team_barrier();
-      const item_place item = item_at(image);
+      const tensor_item item = item_at(image);
       if (written.images > 0) write_whole_images(memory, written, thread);
       written.images = 0;
       copy_images(memory, item.images, thread);
@@ -100,14 +99,14 @@ class tensor_kernel : tensor_products<T> {
         clear(memory, thread);
         if (thread == 0) *memory.is_unusual = 0;
       } else if (writes_whole_images) {
-        compute(memory, item, 0, layout_.block_rows, result_in_scratch<T>{scratch_place(memory.results)}, problem_.y,
+        compute(memory, item, 0, layout_.block_rows, result_in_scratch<T>{scratch_place(memory.results)}, problem_.y, 0,
                 part, thread);
         written = item;
       } else if (layout_.result_rows > 0) {
         compute_by_rows(member, memory, item, part, thread);
       } else {
         T* const y = problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride;
-        compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, part, thread);
+        compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, 0, part, thread);
       }
     }
     if (written.images == 0) return;
@@ -120,16 +119,19 @@ class tensor_kernel : tensor_products<T> {
     for (int at = thread; at < form::copies * layout_.copy_words; at += most_threads) memory.copies[at] = 0;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION int first_channel_of(int part) const {
+    return part * layout_.part_tiles * tensor_layout::unit_rows;
+  }
+
   /// Whether results are collected in the scratch memory for whole images, which are one stretch of memory.
   KOKKOS_FORCEINLINE_FUNCTION bool has_whole_results() const {
-    const std::int64_t plane = problem_.y_rows * problem_.y_columns;
     return layout_.result_rows == layout_.block_rows && layout_.bands == 1 && layout_.parts == 1 &&
-           problem_.y.channel_stride == plane && problem_.y.image_stride == problem_.out_channels * plane;
+           problem_.has_results_without_gaps();
   }
 
   /// Writes an item's results from the scratch memory: whole sectors of memory, which rows that end within one and are
   /// stored by several warps would fill piece by piece.
-  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const item_place& place,
+  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const tensor_item& place,
                                                       int thread) const {
     write(memory.results, problem_.y.plane(place.first_image, 0),
           place.images * static_cast<int>(problem_.y.image_stride), thread, most_threads);
@@ -137,8 +139,8 @@ class tensor_kernel : tensor_products<T> {
 
   /// Computes some rows of blocks in the scratch memory, writes them, and so on with the next ones.
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void compute_by_rows(const Member& member, const scratch& memory, const item_place& place,
-                                                   int part, int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void compute_by_rows(const Member& member, const scratch& memory,
+                                                   const tensor_item& place, int part, int thread) const {
     const int rows = layout_.result_rows * layout_.rows_of_block() / Window;
     const std::int64_t plane = rows * problem_.y_columns;
     const image_array<T> strides{nullptr, problem_.out_channels * plane, plane, problem_.y_columns, 1};
@@ -146,7 +148,8 @@ class tensor_kernel : tensor_products<T> {
     for (int first = 0; first < layout_.block_rows; first += layout_.result_rows) {
       const int behind = first + layout_.result_rows;
       const int end = behind < layout_.block_rows ? behind : layout_.block_rows;
-      compute(memory, place, first, end, result_in_scratch<T>{scratch_place(memory.results)}, strides, part, thread);
+      compute(memory, place, first, end, result_in_scratch<T>{scratch_place(memory.results)}, strides,
+              first_channel_of(part), part, thread);
       member.team_barrier();
       const int first_y_row = place.first_row / Window + first * layout_.rows_of_block() / Window;
       const int left = static_cast<int>(problem_.y_rows) - first_y_row;
@@ -158,7 +161,7 @@ class tensor_kernel : tensor_products<T> {
   /// Writes some rows of each channel of a part. A warp writes those of a channel.
   KOKKOS_FORCEINLINE_FUNCTION void write_channels(const word* results, std::int64_t image, int first_row, int rows,
                                                   std::int64_t plane, int part, int thread) const {
-    const int first_channel = part * layout_.part_tiles * tensor_layout::unit_rows;
+    const int first_channel = first_channel_of(part);
     const int left = static_cast<int>(problem_.out_channels) - first_channel;
     const int of_part = layout_.part_tiles * tensor_layout::unit_rows, channels = left < of_part ? left : of_part;
     PRUMO_KEEP_LOOP
@@ -196,11 +199,11 @@ class tensor_kernel : tensor_products<T> {
   }
 
   /// Computes the results of some rows of blocks.
-  /// \param y where those of the first row and channel of the part are
+  /// \param y where those of the first row and of `first_channel` are
   template <class Place>
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const item_place& place, int first_block_row,
-                                           int end_block_row, const Place& y, const image_array<T>& strides, int part,
-                                           int thread) const {
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const tensor_item& place, int first_block_row,
+                                           int end_block_row, const Place& y, const image_array<T>& strides,
+                                           int first_channel, int part, int thread) const {
     using results = tensor_results<T, Window, Place>;
     const int lane = thread % lanes, first_row = first_block_row * layout_.rows_of_block();
     const int of_image = (end_block_row - first_block_row) * layout_.block_columns_of_row;
@@ -209,9 +212,6 @@ class tensor_kernel : tensor_products<T> {
     const results to_store(problem_, layout_, strides);
     typename results::target targets[2] = {{y, 0, 0}, {y, 0, 0}};
     float bias[4] = {};  // as of a tile
-    const int first_channel = std::is_same_v<Place, result_in_memory<T>> || layout_.parts == 1
-                                  ? 0
-                                  : part * layout_.part_tiles * tensor_layout::unit_rows;
     int tile_of_targets = -1;
     PRUMO_KEEP_LOOP
     for (int work = thread / lanes; work < turns * layout_.part_tiles; work += tensor_layout::warps) {
@@ -251,7 +251,7 @@ class tensor_kernel : tensor_products<T> {
   }
 
   /// The results of an item sum by sum.
-  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const item_place& place, int part, int thread) const {
+  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const tensor_item& place, int part, int thread) const {
     const int rows = layout_.part_tiles * tensor_layout::unit_rows, columns = static_cast<int>(problem_.y_columns);
     const int of_band = layout_.band_rows() / Window / layout_.stacked_rows;
     const int of_row = of_band * columns, of_image = rows * of_row;
@@ -263,6 +263,8 @@ class tensor_kernel : tensor_products<T> {
       const int at = of_rows % of_row, column = at % columns;
       const int row = at / columns * layout_.stacked_rows + of_unit.stacked, y_row = place.first_row / Window + row;
       if (of_unit.channel >= problem_.out_channels || y_row >= problem_.y_rows) continue;
+      const float bias =
+          problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[of_unit.channel * problem_.bias_stride]);
       float result = 0;
       PRUMO_KEEP_LOOP
       for (int i = 0; i < Window * Window; ++i) {
@@ -270,7 +272,8 @@ class tensor_kernel : tensor_products<T> {
         if (place.first_row + r >= problem_.rows || c >= problem_.columns) continue;
         const int element = image * layout_.image_elements + r * static_cast<int>(problem_.row_stride) * layout_.pitch +
                             c * static_cast<int>(problem_.column_stride);
-        const float sum = sum_at(copy + element, of_unit.channel);
+        const float sum =
+            add_filter_products(problem_, copy + element, layout_.plane_elements, layout_.pitch, of_unit.channel, bias);
         result = i == 0 ? sum : prumo::detail::joined_in_window<prumo::detail::pooling_kind::maximum>(result, sum);
       }
       T* const to = problem_.y.plane(place.first_image + image, of_unit.channel) + y_row * problem_.y.row_stride +

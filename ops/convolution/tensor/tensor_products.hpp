@@ -145,24 +145,6 @@ class tensor_products : protected tensor_inputs<T> {
       step = 0;
     }
   }
-
-  /// A result before pooling.
-  KOKKOS_FUNCTION float sum_at(const T* from, int channel) const {
-    float sum = problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[channel * problem_.bias_stride]);
-    PRUMO_KEEP_LOOP
-    for (int input = 0; input < problem_.in_channels; ++input) {
-      const T* const filter = problem_.w.plane(channel, input);
-      PRUMO_KEEP_LOOP
-      for (int p = 0; p < problem_.filter_rows; ++p) {
-        PRUMO_KEEP_LOOP
-        for (int q = 0; q < problem_.filter_columns; ++q) {
-          sum = prumo::fma(static_cast<float>(filter[p * problem_.w.row_stride + q * problem_.w.column_stride]),
-                           static_cast<float>(from[input * layout_.plane_elements + p * layout_.pitch + q]), sum);
-        }
-      }
-    }
-    return sum;
-  }
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
