@@ -67,8 +67,7 @@ struct convolution_problem : convolution_geometry {
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
   direct_device_layout layout;  ///< of `direct` on a device
-  tensor_layout tensor;         ///< of `tensor`, if it has images
-  banded_tensor_layout banded;  ///< of `tensor` otherwise
+  tensor_layout tensor;         ///< of `tensor`
 };
 
 /// Why an implementation that computes in the compute type cannot be used, or an empty string.

@@ -75,6 +75,17 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_
   *to = is_there ? static_cast<C>(*from) : C(0);
 }
 
+/// Copies a pack of neighbouring elements, or sets zeros. Both addresses are aligned for the pack. `from` can be read
+/// in any case.
+template <int Bytes, class T>
+KOKKOS_FORCEINLINE_FUNCTION void copy_pack_or_zeros(const T* from, bool is_there, T* to) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  begin_copy<Bytes>(from, to, is_there ? Bytes : 0);
+#else
+  for (int i = 0; i < Bytes / static_cast<int>(sizeof(T)); ++i) to[i] = is_there ? from[i] : T(0);
+#endif
+}
+
 /// Stores neighbouring elements at once, to an address aligned for them. An assignment may become a store for each.
 /// \tparam Streaming whether they will not be read soon. If threads fill the lines of several rows piece by piece, this
 ///                   halves the time of a convolution on an H100.

@@ -2,8 +2,7 @@
 #pragma once
 
 /// \file
-/// How the convolution in matrix units cuts images, and where things lie in a team's memory: first for images of which
-/// copies fit into it, and then for bands of few rows.
+/// How the convolution in matrix units cuts images and filters, and where things lie in a team's memory.
 
 #include <Kokkos_Macros.hpp>
 
@@ -11,162 +10,140 @@
 
 namespace prumo::backend {
 
-/// What a matrix unit makes of a type. Its right operand has 8 columns, each of them for a place of the filter.
+/// What a matrix unit makes of a type.
 template <class T>
 struct tensor_form {
   static constexpr int elements_of_word = 4 / static_cast<int>(sizeof(T));
-  /// A *line* is a stretch of neighbouring elements of a row of an image, which as many weights of a row of the filter
-  /// meet. A thread loads a line at once, by 8 bytes.
-  static constexpr int line_taps = 2 * elements_of_word;
-  /// Of each image, which begin an element further each: any line is aligned in one of them.
-  static constexpr int copies = line_taps;
-  /// What is copied at once, in elements.
-  static constexpr int chunk = 4 * elements_of_word;
+  static constexpr int elements_of_cell = 16 / static_cast<int>(sizeof(T));
 };
 
-/// A matrix unit multiplies a tile of 16 rows of weights with a tile of 16 x 8 elements of images. Its rows are output
-/// channels or, where there are 8 and fewer, the output channels of `stacked_rows` neighbouring rows of y: these are
-/// the channels of a taller filter. A *step* multiplies four lines.
+/// How images arrive in a team's memory.
+enum class tensor_stage : std::int8_t {
+  images,  ///< all channels of a slice in one stretch, without padding
+  planes,  ///< the rows of each channel in one stretch, without padding
+  rows     ///< each row by itself, with zeros beside the image
+};
+
+/// A matrix unit multiplies a tile of 16 rows of weights with a tile of 8 columns of elements. Its columns are places
+/// of the filter, which are neighbouring results. Its rows are output channels or, where there are 8 and fewer, the
+/// output channels of `stacked_rows` neighbouring rows of y, and of `stacked_columns` of its columns: these are the
+/// channels of a taller and wider filter. The stacked rows of results are a *unit*.
 ///
-/// A *block* is four neighbouring columns of y in 4 units of rows. A unit has the stacked rows. A warp computes four
-/// neighbouring blocks at a time, of the same rows or not. From a step to the next one of a *run*, the lines move on by
-/// the rows of a unit. So each unit meets the elements that the next one met in the step before. Only those of the last
-/// unit are loaded, and the others are in registers.
+/// A *cell* is 16 bytes: the elements of `cell_channels` channels in a row and in some neighbouring columns. A *group*
+/// of so many channels has a cell for each place of the image. A *step* multiplies two cells for each place.
 ///
-/// An *item* is what a team computes at a time: some images, or a band of rows of one.
+/// An *item* is what a team computes at a time: some images, or a band of rows and columns of one. If the filters do
+/// not fit into the memory, it takes a *slice* of the channels after the other, and keeps its sums in registers.
 struct tensor_layout {
-  static constexpr int unit_rows = 16;
-  static constexpr int lines_of_step = 4;
+  static constexpr int tile_rows = 16;
+  static constexpr int tile_columns = 8;
+  static constexpr int tiles_of_turn = 8;  ///< of columns, that a warp computes at a time
+  static constexpr int places_of_turn = tiles_of_turn * tile_columns;
   static constexpr int threads = 256;
   static constexpr int warps = threads / 32;
-  static constexpr int resident_teams = 2;  ///< of a multiprocessor
-  static constexpr int block_columns = 4;
-  static constexpr int block_units = 4;
-  static constexpr int blocks_of_warp = 4;  ///< that it computes at a time
+  static constexpr int most_resident_teams = 2;  ///< of a multiprocessor
+  static constexpr int bytes_of_cell = 16;
+  static constexpr int words_of_step = 128;  ///< of a tile of weights
+  /// The words of a staged row whose cells a thread makes, one of each half: to find them takes as long as to make
+  /// some.
+  static constexpr int words_of_work = 2;
 
-  int images = 0;      ///< of an item; 0: there is no layout
-  int most_teams = 1;  ///< that run at the same time
-  int bands = 1;       ///< of an image
-  int block_rows = 1;  ///< of a band, each with rows_of_block() rows of the convolution
-  int block_columns_of_row = 1;
-  int stacked_rows = 1;  ///< 1, 2, 4, 8 or 16
-  int weight_tiles = 1;  ///< of 16 rows
-  int parts = 1;         ///< of these
-  int part_tiles = 1;    ///< of a part
+  int images = 0;  ///< of an item; 0: there is no layout
+  int most_teams = 1;
+  int bands = 1;  ///< of rows of an image
+  int column_bands = 1;
+  int band_units = 1;               ///< rows of units of a band
+  int band_columns = 1;             ///< of the convolution
+  std::int8_t stacked_rows = 1;     ///< 1, 2, 4, 8 or 16
+  std::int8_t stacked_columns = 1;  ///< 1 or 2
+  std::int8_t warp_tiles = 1;       ///< tiles of weights that a warp multiplies with at a time: 1, 2 or 4
+  std::int8_t cell_channels = 1;
+  std::int8_t pack_bytes = 0;   ///< of images that arrive at once; 0: single elements
+  std::int8_t result_pack = 1;  ///< neighbouring results that one store takes
+  std::int8_t first_cell = 0;   ///< of a row, that a filter meets
+  tensor_stage stage = tensor_stage::rows;
+  std::uint16_t segments = 1;         ///< cells of a row of the filter
+  std::uint16_t slices = 1;           ///< of the channels
+  std::uint16_t staged_channels = 1;  ///< of an image and a slice
+  std::int16_t first_staged = 0;      ///< where the first cell of a row begins in a staged row; before it, if negative
+  int parts = 1;                      ///< of the weights, each for a team
+  int part_tiles = 1;                 ///< a multiple of warp_tiles
+  int filter_lines = 1;               ///< rows of the taller filter
+  int slice_groups = 1;               ///< of channels
 
-  int segments = 1;       ///< lines of a row of the filter
-  int step_rows = 1;      ///< rows of the filter that a step has lines of
-  int step_distance = 1;  ///< from one of these rows to the next, if they are not neighbours of a unit
-  int residues = 1;       ///< runs that differ in the row they begin with
-  int runs = 1;
-  int run_steps = 1;
-
-  int staged_pitch = 0;  ///< from a row to the next where images arrive, in words
+  int staged_pitch = 0;  ///< from a staged row to the next, in elements
+  int staged_plane = 0;  ///< from a staged channel to the next, in elements
   int staged_words = 0;
-  int pitch = 0;  ///< the same in the copies, in elements
-  int plane_rows = 0;
-  int plane_elements = 0;  ///< from a channel to the next, in the copies
-  int image_elements = 0;
-  int copy_words = 0;  ///< from a copy to the next
-  /// What arrives at once of images that come without padding, each in one stretch, in bytes; 0 for others.
-  int pack_bytes = 0;
-  int result_pack = 1;  ///< neighbouring results that one store takes
-  /// The rows of blocks whose results are kept in the scratch memory and written together; 0: results are not kept.
-  int result_rows = 0;
-  int result_words = 0;
 
-  KOKKOS_FUNCTION bool has_whole_images() const { return pack_bytes > 0; }
-  KOKKOS_FUNCTION int rows_of_block() const { return block_units * stacked_rows; }
-  /// The rows of the convolution, before pooling.
-  KOKKOS_FUNCTION int band_rows() const { return block_rows * rows_of_block(); }
-  /// The blocks of a band of an image.
-  KOKKOS_FUNCTION int blocks() const { return block_rows * block_columns_of_row; }
-  /// What is copied of a row.
-  KOKKOS_FUNCTION int row_chunks() const { return (staged_pitch + 3) / 4; }
-  KOKKOS_FUNCTION int steps() const { return runs * run_steps; }
-  /// Words of the weights of a part. Those of a step more are read.
-  KOKKOS_FUNCTION int weights_words() const { return (part_tiles * steps() + 1) * 128; }
-  KOKKOS_FUNCTION int lines_words() const { return runs * lines_of_step; }
-  KOKKOS_FUNCTION int bias_words() const { return part_tiles * unit_rows; }
-  template <class T>
+  int plane_rows = 0;  ///< of a channel
+  int row_cells = 0;   ///< of a row; an even number of 16-bit cells
+  /// Cells of columns that differ by the distance of two places are neighbours: this is the distance between those
+  /// which do not; 0 if no place meets such cells.
+  int column_distance = 0;
+  int pitch = 0;  ///< from a row to the next, in cells
+  int cells = 0;
+  int places = 0;  ///< of an item, in whole turns
+
+  /// Rows of weights from a stacked row to the next one in the same half of a tile. Devices take long to divide.
+  KOKKOS_FUNCTION int rows_of_stacked() const {
+    const int shift = (stacked_rows >= 2 ? 1 : 0) + (stacked_rows >= 4 ? 1 : 0) + (stacked_rows >= 8 ? 1 : 0) +
+                      (stacked_rows >= 16 ? 1 : 0);
+    return (stacked_columns == 2 ? tile_rows / 2 : tile_rows) >> shift;
+  }
+  KOKKOS_FUNCTION int place_columns() const { return (band_columns + stacked_columns - 1) / stacked_columns; }
+  KOKKOS_FUNCTION int band_rows() const { return band_units * stacked_rows; }
+  KOKKOS_FUNCTION int plane_cells() const { return plane_rows * pitch; }
+  KOKKOS_FUNCTION int image_cells() const { return slice_groups * plane_cells(); }
+  KOKKOS_FUNCTION int cells_of_group() const { return filter_lines * segments; }
+  KOKKOS_FUNCTION int steps() const { return (slice_groups * cells_of_group() + 1) / 2; }
+  /// Of a slice and a part.
+  KOKKOS_FUNCTION int weights_words() const { return part_tiles * steps() * words_of_step; }
+  /// Those of the next slice arrive while a slice is used.
+  KOKKOS_FUNCTION int weights_buffers() const { return slices > 1 ? 2 : 1; }
+  KOKKOS_FUNCTION int places_of_image(int window) const {
+    const int columns = place_columns();
+    return band_units * (window == 1 ? columns : (columns + tile_columns - 1) / tile_columns * tile_columns);
+  }
+  /// Whether a kernel of its own arranges the weights in the device's memory. A team would take longer for many of them
+  /// than that kernel's launch takes.
+  KOKKOS_FUNCTION bool has_arranged_weights() const {
+    constexpr int many_words = 2048;
+    return slices > 1 || weights_words() > many_words;
+  }
+  KOKKOS_FUNCTION int bias_words() const { return part_tiles * tile_rows; }
   KOKKOS_FUNCTION int scratch_words() const {
-    return weights_words() + lines_words() + bias_words() + staged_words + result_words +
-           tensor_form<T>::copies * copy_words;
+    return weights_buffers() * weights_words() + cells * (bytes_of_cell / 4) + staged_words + 3 * places + 2 * steps() +
+           bias_words() + 4;
+  }
+  /// The unit rows whose results a window needs beside each other.
+  KOKKOS_FUNCTION static int units_of_window(int window, int stacked_rows) {
+    return window > stacked_rows ? window / stacked_rows : 1;
   }
   /// The bands of all images; the images themselves, if these are not cut.
-  std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands; }
+  std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands * column_bands; }
 };
 
-/// The same for bands of few rows, of images that do not fit otherwise: what a matrix unit makes of a type. Its right
-/// operand has 8 columns, each of them for a place of the filter.
-template <class T>
-struct banded_tensor_form {
-  static constexpr int elements_of_word = 4 / static_cast<int>(sizeof(T));
-  static constexpr int lines_of_step = elements_of_word;
-  /// The tiles of 8 places whose sums a warp holds at a time.
-  static constexpr int tiles = 4 * elements_of_word;
-  /// Two tiles are a stretch: neighbouring places of a run. Four of these are columns of the two tiles that one thread
-  /// gets the results of, so that the threads of a row store a sector of memory at once.
-  static constexpr int stretch = 16;
-  static constexpr int stretches_of_group = tiles / 2;  ///< what a warp computes at a time
-};
+/// Two cells that a step multiplies, or one of them. The filter has more cells than it has weights for.
+struct tensor_cell {
+  int group;    ///< of channels, in the slice
+  int line;     ///< row of the taller filter
+  int segment;  ///< of that row
+  bool is_there;
 
-/// A matrix unit multiplies a tile of 16 rows of weights with a tile of 16 x 8 elements of images. Its rows are output
-/// channels or, where there are fewer than 16, the output channels of `stacked_rows` neighbouring rows: these are the
-/// channels of a taller filter. A *line* is a stretch of 8 neighbouring elements of a row of an image, which 8 weights
-/// of a row of such a filter meet. A *step* multiplies two
-/// lines of 16-bit elements, or one of f32.
-///
-/// An *item* is what a team computes at a time: some images, or a band of rows of one.
-struct banded_tensor_layout {
-  static constexpr int line_taps = 8;
-  static constexpr int unit_rows = 16;
-  static constexpr int threads = 256;
-  static constexpr int warps = threads / 32;
-  static constexpr int resident_teams = 2;  ///< of a multiprocessor
+  KOKKOS_FUNCTION static tensor_cell of(const tensor_layout& layout, int which) {
+    const int of_group = layout.cells_of_group(), group = which / of_group, rest = which - group * of_group;
+    const int line = rest / layout.segments;
+    return {group, line, rest - line * layout.segments, group < layout.slice_groups};
+  }
 
-  int images = 0;       ///< of an item; 0: there is no layout
-  int most_teams = 1;   ///< that run at the same time
-  int bands = 1;        ///< of an image
-  int band_blocks = 1;  ///< blocks of stacked rows in a band
-  int stacked_rows = 1;
-  int filter_lines = 1;  ///< rows of the taller filter
-  int segments = 1;      ///< lines of a row of the filter
-  int steps = 0;
-  int row_blocks = 1;             ///< tiles of 16 rows of weights
-  int parts = 1;                  ///< of these
-  int part_blocks = 1;            ///< tiles of a part
-  bool has_flat_results = false;  ///< the results of a band and channel are one run, otherwise those of a row
-  int pitch = 0;                  ///< elements from a row to the next
-  int plane_rows = 0;
-  int plane_elements = 0;  ///< from a channel to the next
-  int image_elements = 0;
-  int buffer_words = 0;
-  /// What is copied at once of images that come without padding, each in one stretch; 0 for others.
-  int pack_bytes = 0;
-  int copies = 1;  ///< of the images that are computed with
-
-  /// A run is a stretch of results of an output channel: those of a row, or of all rows of a band.
-  int run_length = 0;
-  int run_stretches = 0;
-  int runs = 0;  ///< of a band of an image
-
-  KOKKOS_FUNCTION bool has_whole_images() const { return pack_bytes > 0; }
-  /// For images: with two, one is filled while the other is used.
-  KOKKOS_FUNCTION int buffers() const { return has_whole_images() ? 2 : 1; }
-  KOKKOS_FUNCTION int band_rows() const { return band_blocks * stacked_rows; }
-  /// Words of the weights of a part, and of the places of the lines.
-  KOKKOS_FUNCTION int weights_words() const { return part_blocks * steps * 128; }
-  KOKKOS_FUNCTION int lines_words() const { return (2 * steps + 3) / 4 * 4; }
-  /// Where 16-bit images lie a second time, an element further, so that each pair of neighbours is a word of one of the
-  /// copies. The words of both that a warp reads at once lie in different banks of the memory.
-  KOKKOS_FUNCTION int second_begin() const { return buffers() * buffer_words + 16; }
-  /// With a word that may be read behind the second copy.
-  KOKKOS_FUNCTION int images_words() const { return second_begin() + (copies - 1) * buffer_words + 4; }
-  KOKKOS_FUNCTION int scratch_words() const { return weights_words() + lines_words() + images_words() + bias_words(); }
-  KOKKOS_FUNCTION int bias_words() const { return part_blocks * unit_rows; }
-  /// The bands of all images; the images themselves, if these are not cut.
-  std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands; }
+  /// From the place of the filter, in cells.
+  /// \param column_stride from a place to the next
+  KOKKOS_FUNCTION int distance(const tensor_layout& layout, int columns_of_cell, int column_stride) const {
+    if (!is_there) return 0;
+    const int column = segment * columns_of_cell + layout.first_cell;
+    return group * layout.plane_cells() + line * layout.pitch + column % column_stride * layout.column_distance +
+           column / column_stride;
+  }
 };
 
 }  // namespace prumo::backend

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "banded_tensor_choice.hpp"
-#include "banded_tensor_kernel.hpp"
 #include "pooled_results.hpp"
 #include "recent_layouts.hpp"
 #include "tensor_choice.hpp"
 #include "tensor_kernel.hpp"
+#include <prumo/detail/launch.hpp>
+#include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>
 
 #include <string>
@@ -45,16 +45,19 @@ bool pools_in_kernel(const convolution_problem<T>& problem) {
          window.column_stride == side && window.row_padding == 0 && window.column_padding == 0;
 }
 
-/// Whether each result has so few products that loads and stores take the time, and not the products. `direct` has less
-/// to do beside them. With one channel, filters of 3 x 3 and 5 x 5 and 16-bit images, `tensor` took 0.7 to 0.95 of the
-/// time of `direct` on an H200, but 1.08 with four filters of 3 x 3, and 1.03 to 1.34 with a tanh of maxima; with f32,
-/// twice the time. Strides were not measured.
+/// Whether images of one channel are left to `direct`, which has kernels for them. On an H200, `tensor` took 1.1 to 2
+/// times as long for f32 with filters of 5 x 5 and 7 x 7, and 0.8 of the time with 3 x 3. With 16 bits, it took 1.5
+/// times as long for 30 million products, as long for 60 million and 0.4 to 0.9 of the time for more; 1.1 to 1.4 times
+/// as long with 6 filters of 5 x 5 and maxima of their results, and 0.7 with 16 filters of 3 x 3.
 template <class T>
-bool has_few_products(const convolution_problem<T>& problem) {
-  constexpr std::int64_t few_products = 27, few_of_place = 64;
-  if (problem.row_stride != 1 || problem.column_stride != 1 || problem.taps() >= few_products) return false;
-  return sizeof(T) == 4 || problem.taps() * problem.out_channels < few_of_place || is_long(problem.activation) ||
-         (problem.is_pooled() && !pools_in_kernel(problem));
+bool is_for_direct(const convolution_problem<T>& problem) {
+  constexpr std::int64_t few_products = 60'000'000, few_taps = 27, few_channels = 8, many_taps = 16;
+  if (problem.in_channels > 1 || problem.row_stride != 1 || problem.column_stride != 1) return false;
+  if constexpr (sizeof(T) == 4) return problem.taps() >= many_taps;
+  if (problem.is_pooled() && problem.taps() < few_taps && problem.out_channels <= few_channels) return true;
+  const double results =
+      static_cast<double>(problem.images * problem.out_channels) * static_cast<double>(problem.rows * problem.columns);
+  return results * static_cast<double>(problem.taps()) < few_products;
 }
 
 /// Whether it would take longer to activate all results than the matrix units save. `direct` activates maxima alone.
@@ -66,12 +69,8 @@ bool has_long_activations(const convolution_problem<T>& problem) {
   return problem.activates_maxima() && is_long(problem.activation) && problem.taps() < least_products;
 }
 
-/// Whether images are cut into so many bands of few rows that the rows which bands share take much of the time. On an
-/// H200, 3 to 64 channels of 224 x 224, in 55 bands, took 1.3 times as long as banded_tensor_kernel.
-inline bool has_many_bands(const tensor_layout& layout) {
-  constexpr int most_bands = 8;
-  return layout.bands > most_bands;
-}
+/// Whether a unit's rows are shared by rows or columns of results.
+inline bool has_few_channels(const tensor_layout& layout) { return layout.stacked_rows * layout.stacked_columns > 1; }
 
 template <class T>
 std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
@@ -82,57 +81,40 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
     if (problem.mode != (sizeof(T) == 2 ? gemm_mode::strict : gemm_mode::fast_tf32)) {
       return "it is for f16 and bf16 in mode strict, and for f32 in mode fast_tf32";
     }
-    if (has_few_products(problem)) {
-      return "each result is the sum of few products, and loads and stores take longer than the matrix units save";
+    if (is_for_direct(problem)) {
+      return "images of one channel have so few products that the kernel without matrix units is faster";
     }
-    constexpr const char* few_channels =
-        "with few output channels, the pass that pools takes longer than the matrix units save";
-    const auto resources = [&] { return team_resources_of(instance); };
-    const int device = device_of(instance);
-    if (!problem.is_pooled() || pools_in_kernel(problem)) {
-      thread_local recent_layouts<tensor_layout, T> layouts;
-      prepared.tensor = layouts.find({problem, device}, [&] { return best_tensor_layout(problem, resources()); });
-      if (prepared.tensor.images > 0 && !has_many_bands(prepared.tensor)) return {};
-      prepared.tensor.images = 0;
-    }
-    if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
-      return "the mean of results that were rounded to 16 bits would be rounded twice";
-    }
-    if (has_long_activations(problem)) {
-      return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
-    }
-    auto plain = problem.is_pooled() ? without_pooling<T>(problem, nullptr) : problem;
-    if (problem.is_pooled()) plain.images = images_before_pooling(problem);
+    auto plain = problem;
     if (problem.is_pooled() && !pools_in_kernel(problem)) {
-      thread_local recent_layouts<tensor_layout, T> layouts;
-      prepared.tensor = layouts.find({plain, device}, [&] { return best_tensor_layout(plain, resources()); });
-      if (has_many_bands(prepared.tensor)) prepared.tensor.images = 0;
-      if (prepared.tensor.images > 0 && prepared.tensor.stacked_rows > 1) return few_channels;
-      if (prepared.tensor.images > 0) return {};
+      if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
+        return "the mean of results that were rounded to 16 bits would be rounded twice";
+      }
+      if (has_long_activations(problem)) {
+        return "to activate all results, and not their maxima alone, takes longer than the matrix units save";
+      }
+      plain = without_pooling<T>(problem, nullptr);
+      plain.images = images_before_pooling(problem);
     }
-    thread_local recent_layouts<banded_tensor_layout, T> banded_layouts;
-    prepared.banded =
-        banded_layouts.find({plain, device}, [&] { return best_banded_tensor_layout(plain, resources()); });
-    if (problem.is_pooled() && prepared.banded.stacked_rows > 1) return few_channels;
-    if (prepared.banded.images > 0) return {};
-    return "some rows of an image and the filters do not fit into a multiprocessor's memory";
+    thread_local recent_layouts<tensor_layout, T> layouts;
+    prepared.tensor = layouts.find({plain, device_of(instance)},
+                                   [&] { return best_tensor_layout(plain, team_resources_of(instance)); });
+    if (prepared.tensor.images == 0)
+      return "a row of an image and the filters do not fit into a multiprocessor's memory";
+    if (plain.is_pooled() != problem.is_pooled() && has_few_channels(prepared.tensor)) {
+      return "with few output channels, the pass that pools takes longer than the matrix units save";
+    }
+    return {};
   }
 }
 
-constexpr const char* tensor_label = "prumo::convolve::tensor";
-
-template <class Layout>
-std::int64_t teams_of(const Layout& layout, std::int64_t images) {
-  return layout.parts *
-         std::min<std::int64_t>(layout.image_bands(images), std::max(1, layout.most_teams / layout.parts));
-}
-
-template <class T>
-void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout) {
-  static const std::string label = tensor_label;
-  const std::int64_t teams = teams_of(layout, problem.images);
+template <class T, int WarpTiles>
+void launch_tensor_kernel(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
+                          const tensor_layout& layout, const std::uint32_t* weights) {
+  static const std::string label = "prumo::convolve::tensor";
+  const std::int64_t teams = layout.parts * std::min<std::int64_t>(layout.image_bands(problem.images),
+                                                                   std::max(1, layout.most_teams / layout.parts));
   const auto launch = [&]<int Window>() {
-    prumo::detail::launch_teams(instance, label, tensor_kernel<T, Window>(problem, layout, teams));
+    prumo::detail::launch_teams(instance, label, tensor_kernel<T, WarpTiles, Window>(problem, layout, weights, teams));
   };
   if (!problem.is_pooled()) return launch.template operator()<1>();
   if (problem.window.height == 2) return launch.template operator()<2>();
@@ -140,14 +122,12 @@ void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& p
 }
 
 template <class T>
-void launch_banded_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem,
-                          const banded_tensor_layout& layout) {
-  static const std::string label = tensor_label;
-  const std::int64_t teams = teams_of(layout, problem.images);
-  if (!layout.has_flat_results && problem.column_stride == 1) {
-    prumo::detail::launch_teams(instance, label, banded_tensor_kernel<T, true>(problem, layout, teams));
-  } else {
-    prumo::detail::launch_teams(instance, label, banded_tensor_kernel<T, false>(problem, layout, teams));
+void launch_tensor(const Kokkos::Cuda& instance, const convolution_problem<T>& problem, const tensor_layout& layout,
+                   const std::uint32_t* weights) {
+  switch (layout.warp_tiles) {
+    case 1: return launch_tensor_kernel<T, 1>(instance, problem, layout, weights);
+    case 2: return launch_tensor_kernel<T, 2>(instance, problem, layout, weights);
+    default: return launch_tensor_kernel<T, 4>(instance, problem, layout, weights);
   }
 }
 
@@ -155,21 +135,30 @@ template <class T>
 void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& problem,
                 const prepared_convolution& prepared) {
   if constexpr (!std::is_same_v<T, double>) {
-    const auto launch = [&](const convolution_problem<T>& part) {
-      if (prepared.tensor.images > 0) {
-        launch_tensor(ctx.instance(), part, prepared.tensor);
-      } else {
-        launch_banded_tensor(ctx.instance(), part, prepared.banded);
-      }
-    };
-    if (!problem.is_pooled() || (prepared.tensor.images > 0 && pools_in_kernel(problem))) return launch(problem);
+    const tensor_layout& layout = prepared.tensor;
+    const bool has_pass = problem.is_pooled() && !pools_in_kernel(problem);
     const std::int64_t at_once = images_before_pooling(problem);
-    const std::int64_t elements = at_once * problem.out_channels * problem.rows * problem.columns;
-    auto* const results = static_cast<T*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(T)));
+    const std::int64_t results = has_pass ? at_once * problem.out_channels * problem.rows * problem.columns : 0;
+    const std::int64_t result_words =
+        prumo::detail::round_up(results * std::int64_t{sizeof(T)} / 4 + 1, std::int64_t{64});
+    const std::int64_t weights_words =
+        layout.has_arranged_weights() ? std::int64_t{layout.parts} * layout.slices * layout.weights_words() : 0;
+    std::uint32_t* words = nullptr;
+    if (has_pass || weights_words > 0) {
+      words = static_cast<std::uint32_t*>(
+          ctx.workspace(static_cast<std::size_t>(result_words + weights_words) * sizeof(std::uint32_t)));
+    }
+    std::uint32_t* const weights = weights_words > 0 ? words + result_words : nullptr;
+    if (weights_words > 0) {
+      static const std::string label = "prumo::convolve::arrange";
+      prumo::detail::launch_blocks(ctx.instance(), label, arranging_kernel<T>(problem, layout, weights));
+    }
+    if (!has_pass) return launch_tensor(ctx.instance(), problem, layout, weights);
+    auto* const unpooled = reinterpret_cast<T*>(words);
     for (std::int64_t first = 0; first < problem.images; first += at_once) {
       const auto part = problem.of_images(first, std::min(at_once, problem.images - first));
-      launch(without_pooling(part, results));
-      enqueue_pooling<Kokkos::Cuda, T>(ctx.instance(), part, results);
+      launch_tensor(ctx.instance(), without_pooling(part, unpooled), layout, weights);
+      enqueue_pooling<Kokkos::Cuda, T>(ctx.instance(), part, unpooled);
     }
   }
 }

@@ -42,22 +42,25 @@ class unusual_elements {
   std::uint32_t carries_ = 0;
 };
 
-/// sum + the products of a filter with the elements that it meets in a team's scratch memory, one after the other.
-/// \param from where the filter begins
-/// \param plane_elements from a channel to the next
-/// \param pitch from a row to the next
+/// A result before it is activated: the products of a filter with the elements that it meets, one after the other.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION float add_filter_products(const convolution_problem<T>& problem, const T* from,
-                                                      int plane_elements, int pitch, int channel, float sum) {
+KOKKOS_FORCEINLINE_FUNCTION float filter_sum(const convolution_problem<T>& problem, std::int64_t image, int channel,
+                                             int row, int column) {
+  float sum = problem.bias == nullptr ? 0.0f : static_cast<float>(problem.bias[channel * problem.bias_stride]);
+  const window_range rows = problem.filter_rows_at(row), columns = problem.filter_columns_at(column);
+  const std::int64_t first_row = row * problem.row_stride - problem.row_padding;
+  const std::int64_t first_column = column * problem.column_stride - problem.column_padding;
   PRUMO_KEEP_LOOP
   for (int input = 0; input < problem.in_channels; ++input) {
     const T* const filter = problem.w.plane(channel, input);
+    const T* const from = problem.x.plane(image, input);
     PRUMO_KEEP_LOOP
-    for (int p = 0; p < problem.filter_rows; ++p) {
+    for (std::int64_t p = rows.begin; p < rows.end; ++p) {
       PRUMO_KEEP_LOOP
-      for (int q = 0; q < problem.filter_columns; ++q) {
+      for (std::int64_t q = columns.begin; q < columns.end; ++q) {
+        const T element = from[(first_row + p) * problem.x.row_stride + (first_column + q) * problem.x.column_stride];
         sum = prumo::fma(static_cast<float>(filter[p * problem.w.row_stride + q * problem.w.column_stride]),
-                         static_cast<float>(from[input * plane_elements + p * pitch + q]), sum);
+                         static_cast<float>(element), sum);
       }
     }
   }

@@ -2,66 +2,63 @@
 #pragma once
 
 /// \file
-/// The convolution in a device's matrix units, without copies of the image for each place of the filter.
+/// The convolution in a device's matrix units, without copies of the image for each place of the filter in the device's
+/// memory.
 ///
-/// A team keeps the weights in its scratch memory, in the order in which a warp takes them as the left operand of its
-/// matrix unit, and copies of the images, each of which begins an element further: a thread reads the neighbouring
-/// elements that it needs of the right operand at once, and they are aligned in one of the copies. What limits such a
-/// kernel are the reads of the scratch memory. So most elements stay in registers from a step to the next. See
-/// tensor_layout.hpp for lines, steps, runs and blocks.
+/// A team keeps images in its scratch memory as cells of 16 bytes: the elements of some channels in some neighbouring
+/// columns, which meet as many weights. A cell is aligned, wherever the filter lies. So a warp loads the matrix unit's
+/// right operand as rows of 16 bytes (`ldmatrix`), and each step goes on by a distance that is the same for all places.
+/// See tensor_layout.hpp for cells, steps, units and slices.
 ///
 /// The weights behind a filter's last one are zero. They meet elements that do not belong to the sum, which changes it
 /// only if these are infinite or no numbers. An item that has such an element is computed sum by sum.
 
 #include "item_shares.hpp"
+#include "tensor_inputs.hpp"
 #include "tensor_products.hpp"
 #include "tensor_results.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// T is f16, bf16, or float, whose elements the unit cuts to TF32.
+/// \tparam WarpTiles tiles of weights that a warp multiplies with at a time
 /// \tparam Window the side of the windows whose maxima are stored; 1: nothing is pooled
-template <class T, int Window>
-class tensor_kernel : tensor_products<T> {
-  using inputs = tensor_products<T>;
-  using inputs::add_products;
-  using inputs::copy_images;
-  using inputs::copy_weights;
+template <class T, int WarpTiles, int Window>
+class tensor_kernel : tensor_inputs<T, Window> {
+  using inputs = tensor_inputs<T, Window>;
+  using inputs::bring;
   using inputs::lanes;
   using inputs::layout_;
+  using inputs::make_cells;
   using inputs::problem_;
-  using inputs::row_at;
   using inputs::scratch_of;
-  using inputs::stage_images;
-  using typename inputs::block_place;
-  using typename inputs::form;
-  using typename inputs::index_divider;
+  using inputs::set_up;
+  using inputs::units_of_window;
   using typename inputs::scratch;
   using typename inputs::word;
+  using results = tensor_results<T, WarpTiles, Window>;
+  using sums_of_turn = tensor_sums<WarpTiles>;
   static_assert(Window == 1 || Window == 2 || Window == 4);
 
  public:
   static constexpr int most_threads = tensor_layout::threads;
-  static constexpr int resident_teams = tensor_layout::resident_teams;
+  static constexpr int resident_teams = WarpTiles == 4 ? 1 : tensor_layout::most_resident_teams;
 
-  tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, std::int64_t teams)
-      : inputs(problem, layout),
-        shares_(item_shares::of(layout.image_bands(problem.images), teams / layout.parts, layout.images)),
-        by_blocks_(layout.blocks()),
-        by_block_columns_(layout.block_columns_of_row) {}
+  /// \param arranged_weights of all parts and slices, if the layout has them
+  tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, const word* arranged_weights,
+                std::int64_t teams)
+      : inputs(problem, layout, arranged_weights),
+        shares_(item_shares::of(layout.image_bands(problem.images), teams / layout.parts, layout.images)) {}
 
   std::int64_t blocks() const { return std::int64_t{shares_.teams} * layout_.parts; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return most_threads; }
-  std::size_t scratch_bytes() const {
-    return static_cast<std::size_t>(layout_.template scratch_words<T>()) * sizeof(word) + 16;
-  }
+  std::size_t scratch_bytes() const { return static_cast<std::size_t>(layout_.scratch_words()) * sizeof(word) + 16; }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
@@ -74,217 +71,141 @@ class tensor_kernel : tensor_products<T> {
     };
     const std::int64_t end = shares_.end(team);
     std::int64_t image = shares_.first(team);
+    // Cells and staged elements that nothing is ever brought to are multiplied by zeros.
     for (int at = thread; at < layout_.staged_words; at += most_threads) memory.stage[at] = 0;
+    clear_cells(memory, thread);
     member.team_barrier();
-    if (image < end) stage_images(memory, item_at(image), thread);
-    clear(memory, thread);
-    copy_weights(memory, part, thread);
-    if (thread == 0) *memory.is_unusual = 0;
-    const bool writes_whole_images = has_whole_results();
-    tensor_item written{0, 0, 0};
+    tensor_item item{0, 0, 0, 0};
+    if (image < end) {
+      item = item_at(image);
+      bring(memory, item, part, 0, 0, thread);
+    }
+    set_up(memory, part, thread);
+    int slice = 0, buffer = 0;  // of the weights
+    sums_of_turn sums;
+    rows_of_thread rows;
     while (image < end) {
       wait_for_copies();
       member.team_barrier();
-      const tensor_item item = item_at(image);
-      if (written.images > 0) write_whole_images(memory, written, thread);
-      written.images = 0;
-      copy_images(memory, item.images, thread);
+      make_cells(memory, item, thread);
       member.team_barrier();
-      image = shares_.after(team, image);
-      if (image < end) stage_images(memory, item_at(image), thread);
-      if (*memory.is_unusual != 0) {
-        compute_sums(memory, item, part, thread);
+      const bool is_last = slice + 1 == layout_.slices;
+      const std::int64_t next = is_last ? shares_.after(team, image) : image;
+      const int next_slice = is_last ? 0 : slice + 1;
+      const bool is_unusual = *memory.is_unusual != 0;
+      tensor_item next_item = item;
+      if (next < end) {
+        if (is_last) next_item = item_at(next);
+        bring(memory, next_item, part, next_slice, 1 - buffer, thread);
+      }
+      if (!is_unusual) {
+        compute(memory, item, part, buffer, slice == 0, is_last, thread, sums, rows);
+      } else if (is_last) {
+        compute_sums(item, part, thread);
         member.team_barrier();
         // Weights that are zero shall not meet its elements in a smaller item.
-        clear(memory, thread);
+        clear_cells(memory, thread);
         if (thread == 0) *memory.is_unusual = 0;
-      } else if (writes_whole_images) {
-        compute(memory, item, 0, layout_.block_rows, result_in_scratch<T>{scratch_place(memory.results)}, problem_.y, 0,
-                part, thread);
-        written = item;
-      } else if (layout_.result_rows > 0) {
-        compute_by_rows(member, memory, item, part, thread);
-      } else {
-        T* const y = problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride;
-        compute(memory, item, 0, layout_.block_rows, result_in_memory<T>{y}, problem_.y, 0, part, thread);
       }
+      image = next;
+      item = next_item;
+      slice = next_slice;
+      if (layout_.slices > 1) buffer = 1 - buffer;
     }
-    if (written.images == 0) return;
-    member.team_barrier();
-    write_whole_images(memory, written, thread);
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void clear(const scratch& memory, int thread) const {
-    for (int at = thread; at < form::copies * layout_.copy_words; at += most_threads) memory.copies[at] = 0;
+  /// What a thread knows of its rows of a group of weights.
+  struct rows_of_thread {
+    int group = -1;
+    float bias[WarpTiles][4];
+    typename results::targets targets;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION void clear_cells(const scratch& memory, int thread) const {
+    for (int at = thread; at < layout_.cells * 4; at += most_threads) memory.cells[at] = 0;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int first_channel_of(int part) const {
-    return part * layout_.part_tiles * tensor_layout::unit_rows;
+  /// The results of an item's first place, of channel 0.
+  KOKKOS_FORCEINLINE_FUNCTION T* first_result(const tensor_item& item) const {
+    return problem_.y.plane(item.first_image, 0) + item.first_row / Window * problem_.y.row_stride +
+           item.first_column / Window * problem_.y.column_stride;
   }
 
-  /// Whether results are collected in the scratch memory for whole images, which are one stretch of memory.
-  KOKKOS_FORCEINLINE_FUNCTION bool has_whole_results() const {
-    return layout_.result_rows == layout_.block_rows && layout_.bands == 1 && layout_.parts == 1 &&
-           problem_.has_results_without_gaps();
+  KOKKOS_FORCEINLINE_FUNCTION item_extents extents_of(const tensor_item& item) const {
+    const int rows = static_cast<int>(problem_.rows) - item.first_row, of_band = layout_.band_rows();
+    const int columns = static_cast<int>(problem_.columns) - item.first_column;
+    return {item.images * layout_.places_of_image(Window), rows < of_band ? rows : of_band,
+            columns < layout_.band_columns ? columns : layout_.band_columns};
   }
 
-  /// Writes an item's results from the scratch memory: whole sectors of memory, which rows that end within one and are
-  /// stored by several warps would fill piece by piece.
-  KOKKOS_FORCEINLINE_FUNCTION void write_whole_images(const scratch& memory, const tensor_item& place,
-                                                      int thread) const {
-    write(memory.results, problem_.y.plane(place.first_image, 0),
-          place.images * static_cast<int>(problem_.y.image_stride), thread, most_threads);
-  }
-
-  /// Computes some rows of blocks in the scratch memory, writes them, and so on with the next ones.
-  template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION void compute_by_rows(const Member& member, const scratch& memory,
-                                                   const tensor_item& place, int part, int thread) const {
-    const int rows = layout_.result_rows * layout_.rows_of_block() / Window;
-    const std::int64_t plane = rows * problem_.y_columns;
-    const image_array<T> strides{nullptr, problem_.out_channels * plane, plane, problem_.y_columns, 1};
+  /// Adds the products of a slice. With several slices a warp has one turn at most, whose sums are kept.
+  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const tensor_item& item, int part, int buffer,
+                                           bool is_first, bool is_last, int thread, sums_of_turn& sums,
+                                           rows_of_thread& rows) const {
+    const int lane = thread % lanes, groups = layout_.part_tiles / WarpTiles, steps = layout_.steps();
+    const item_extents there = extents_of(item);
+    const int turns = (there.places + tensor_layout::places_of_turn - 1) / tensor_layout::places_of_turn;
+    const results to_store(problem_, layout_, memory.targets);
+    const scratch_place cells(memory.cells);
+    const int tile_bytes = steps * tensor_layout::words_of_step * static_cast<int>(sizeof(word));
+    const scratch_place weights =
+        scratch_place(memory.weights) + (buffer * layout_.part_tiles * tile_bytes + lane * 16);
+    // With more tiles, there are no registers to keep what is known of their rows.
+    if (WarpTiles > 1 || layout_.slices > 1) rows.group = -1;
+    T* const first = first_result(item);
     PRUMO_KEEP_LOOP
-    for (int first = 0; first < layout_.block_rows; first += layout_.result_rows) {
-      const int behind = first + layout_.result_rows;
-      const int end = behind < layout_.block_rows ? behind : layout_.block_rows;
-      compute(memory, place, first, end, result_in_scratch<T>{scratch_place(memory.results)}, strides,
-              first_channel_of(part), part, thread);
-      member.team_barrier();
-      const int first_y_row = place.first_row / Window + first * layout_.rows_of_block() / Window;
-      const int left = static_cast<int>(problem_.y_rows) - first_y_row;
-      write_channels(memory.results, place.first_image, first_y_row, left < rows ? left : rows, plane, part, thread);
-      if (end < layout_.block_rows) member.team_barrier();
-    }
-  }
-
-  /// Writes some rows of each channel of a part. A warp writes those of a channel.
-  KOKKOS_FORCEINLINE_FUNCTION void write_channels(const word* results, std::int64_t image, int first_row, int rows,
-                                                  std::int64_t plane, int part, int thread) const {
-    const int first_channel = first_channel_of(part);
-    const int left = static_cast<int>(problem_.out_channels) - first_channel;
-    const int of_part = layout_.part_tiles * tensor_layout::unit_rows, channels = left < of_part ? left : of_part;
-    PRUMO_KEEP_LOOP
-    for (int channel = thread / lanes; channel < channels; channel += tensor_layout::warps) {
-      T* const to = problem_.y.plane(image, first_channel + channel) + first_row * problem_.y.row_stride;
-      write(reinterpret_cast<const T*>(results) + channel * plane, to, rows * static_cast<int>(problem_.y_columns),
-            thread % lanes, lanes);
-    }
-  }
-
-  /// Writes neighbouring elements by some threads: in packs, if both addresses are aligned for them.
-  template <class From>
-  KOKKOS_FORCEINLINE_FUNCTION static void write(const From* from, T* to, int elements, int thread, int of_threads) {
-    const T* const results = reinterpret_cast<const T*>(from);
-    const auto addresses = reinterpret_cast<std::uintptr_t>(results) | reinterpret_cast<std::uintptr_t>(to);
-    int written = 0;
-    if (addresses % 16 == 0) {
-      written = write_packs<16>(results, to, elements, thread, of_threads);
-    } else if (addresses % 4 == 0) {
-      written = write_packs<4>(results, to, elements, thread, of_threads);
-    }
-    for (int at = written + thread; at < elements; at += of_threads) to[at] = results[at];
-  }
-
-  template <int Bytes>
-  KOKKOS_FORCEINLINE_FUNCTION static int write_packs(const T* from, T* to, int elements, int thread, int of_threads) {
-    constexpr int of_pack = Bytes / static_cast<int>(sizeof(T));
-    using pack = prumo::detail::device_pack<T, of_pack>;
-    const int packs = elements / of_pack;
-    PRUMO_KEEP_LOOP
-    for (int at = thread; at < packs; at += of_threads) {
-      store_at_once<true>(to + at * of_pack, *reinterpret_cast<const pack*>(from + at * of_pack));
-    }
-    return packs * of_pack;
-  }
-
-  /// Computes the results of some rows of blocks.
-  /// \param y where those of the first row and of `first_channel` are
-  template <class Place>
-  KOKKOS_FORCEINLINE_FUNCTION void compute(const scratch& memory, const tensor_item& place, int first_block_row,
-                                           int end_block_row, const Place& y, const image_array<T>& strides,
-                                           int first_channel, int part, int thread) const {
-    using results = tensor_results<T, Window, Place>;
-    const int lane = thread % lanes, first_row = first_block_row * layout_.rows_of_block();
-    const int of_image = (end_block_row - first_block_row) * layout_.block_columns_of_row;
-    const int blocks = place.images * of_image;
-    const int turns = (blocks + tensor_layout::blocks_of_warp - 1) / tensor_layout::blocks_of_warp;
-    const results to_store(problem_, layout_, strides);
-    typename results::target targets[2] = {{y, 0, 0}, {y, 0, 0}};
-    float bias[4] = {};  // as of a tile
-    int tile_of_targets = -1;
-    PRUMO_KEEP_LOOP
-    for (int work = thread / lanes; work < turns * layout_.part_tiles; work += tensor_layout::warps) {
-      const int turn = layout_.part_tiles == 1 ? work : work / layout_.part_tiles;
-      const int tile = work - turn * layout_.part_tiles;
-      if (tile != tile_of_targets) {
+    for (int work = thread / lanes; work < turns * groups; work += tensor_layout::warps) {
+      const int turn = groups == 1 ? work : work / groups, group = work - turn * groups;
+      const bool is_other = group != rows.group;
+      rows.group = group;
+      if (is_other && is_first) {
+        const float* const bias = memory.bias + group * WarpTiles * tensor_layout::tile_rows + lane / 4;
         PRUMO_UNROLL
-        for (int half = 0; half < 2; ++half) {
-          const int row = tile * tensor_layout::unit_rows + lane / 4 + half * 8;
-          const auto of_unit = row_at(part * layout_.part_tiles * tensor_layout::unit_rows + row);
-          targets[half] =
-              to_store.target_of(y, of_unit.channel, first_channel, of_unit.stacked, place.first_row + first_row);
-          bias[2 * half] = bias[2 * half + 1] = memory.bias[row];
-        }
-        tile_of_targets = tile;
+        for (int i = 0; i < WarpTiles * 4; ++i) rows.bias[i / 4][i % 4] = bias[i / 2 * 8];
       }
-      const int first = turn * tensor_layout::blocks_of_warp;
-      tensor_sums sums;
-      block_place from = block_at(first + lane / 8, blocks, of_image);
-      from.row += first_row;
-      add_products(memory, from, tile, lane, bias, sums);
-      if (first + lane % 4 < blocks) {
-        const block_place at = block_at(first + lane % 4, blocks, of_image);
-        to_store.finish(targets, at.image, at.row, at.column, sums);
+      if (is_other && is_last) {
+        const int first_row = (part * layout_.part_tiles + group * WarpTiles) * tensor_layout::tile_rows + lane / 4;
+        to_store.find_targets(first_row, rows.targets);
       }
+      const int* const place = memory.places + turn * tensor_layout::places_of_turn + lane / 16 * 8 + lane % 8;
+      const tensor_operands_place from = {weights + group * WarpTiles * tile_bytes,
+                                          tile_bytes,
+                                          {cells + place[0], cells + place[16], cells + place[32], cells + place[48]},
+                                          memory.distances + lane / 8 % 2};
+      add_products<T, WarpTiles>(from, steps, is_first, rows.bias, sums);
+      if (!is_last) continue;
+      to_store.finish(rows.targets, first, there, turn, lane, sums);
     }
-  }
-
-  /// Behind the last block there are copies of it.
-  KOKKOS_FORCEINLINE_FUNCTION block_place block_at(int block, int blocks, int of_image) const {
-    if (block >= blocks) block = blocks - 1;
-    // Only items of whole images have several of them.
-    const int image = of_image == blocks ? 0 : by_blocks_.quotient(block), rest = block - image * of_image;
-    const int row = by_block_columns_.quotient(rest);
-    return {image, row * layout_.rows_of_block(),
-            (rest - row * layout_.block_columns_of_row) * tensor_layout::block_columns};
   }
 
   /// The results of an item sum by sum.
-  KOKKOS_FUNCTION void compute_sums(const scratch& memory, const tensor_item& place, int part, int thread) const {
-    const int rows = layout_.part_tiles * tensor_layout::unit_rows, columns = static_cast<int>(problem_.y_columns);
-    const int of_band = layout_.band_rows() / Window / layout_.stacked_rows;
-    const int of_row = of_band * columns, of_image = rows * of_row;
-    const T* const copy = reinterpret_cast<const T*>(memory.copies);
+  KOKKOS_FUNCTION void compute_sums(const tensor_item& item, int part, int thread) const {
+    const int first_channel = layout_.stacked_rows == 1 ? part * layout_.bias_words() : 0;
+    const int left = static_cast<int>(problem_.out_channels) - first_channel;
+    const int channels = layout_.stacked_rows == 1 && left > layout_.bias_words() ? layout_.bias_words() : left;
+    const item_extents there = extents_of(item);
+    const int rows = (there.rows + Window - 1) / Window, columns = (there.columns + Window - 1) / Window;
     PRUMO_KEEP_LOOP
-    for (int work = thread; work < place.images * of_image; work += most_threads) {
-      const int image = work / of_image, of_rows = work - image * of_image;
-      const auto of_unit = row_at(part * rows + of_rows / of_row);
-      const int at = of_rows % of_row, column = at % columns;
-      const int row = at / columns * layout_.stacked_rows + of_unit.stacked, y_row = place.first_row / Window + row;
-      if (of_unit.channel >= problem_.out_channels || y_row >= problem_.y_rows) continue;
-      const float bias =
-          problem_.bias == nullptr ? 0.0f : static_cast<float>(problem_.bias[of_unit.channel * problem_.bias_stride]);
+    for (int work = thread; work < item.images * channels * rows * columns; work += most_threads) {
+      const int column = work % columns, of_row = work / columns, row = of_row % rows, of_plane = of_row / rows;
+      const int channel = first_channel + of_plane % channels, image = of_plane / channels;
       float result = 0;
       PRUMO_KEEP_LOOP
       for (int i = 0; i < Window * Window; ++i) {
         const int r = row * Window + i / Window, c = column * Window + i % Window;
-        if (place.first_row + r >= problem_.rows || c >= problem_.columns) continue;
-        const int element = image * layout_.image_elements + r * static_cast<int>(problem_.row_stride) * layout_.pitch +
-                            c * static_cast<int>(problem_.column_stride);
+        if (r >= there.rows || c >= there.columns) continue;
         const float sum =
-            add_filter_products(problem_, copy + element, layout_.plane_elements, layout_.pitch, of_unit.channel, bias);
+            filter_sum(problem_, item.first_image + image, channel, item.first_row + r, item.first_column + c);
         result = i == 0 ? sum : prumo::detail::joined_in_window<prumo::detail::pooling_kind::maximum>(result, sum);
       }
-      T* const to = problem_.y.plane(place.first_image + image, of_unit.channel) + y_row * problem_.y.row_stride +
-                    column * problem_.y.column_stride;
+      T* const to = first_result(item) + image * problem_.y.image_stride + channel * problem_.y.channel_stride +
+                    row * problem_.y.row_stride + column * problem_.y.column_stride;
       *to = T(activated_result(problem_, result));
     }
   }
 
   item_shares shares_;
-  index_divider by_blocks_;
-  index_divider by_block_columns_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

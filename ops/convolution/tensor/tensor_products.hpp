@@ -4,10 +4,9 @@
 /// \file
 /// The products of the convolution in matrix units.
 
-#include "tensor_inputs.hpp"
+#include "tensor_layout.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
-#include <prumo/math.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -15,137 +14,110 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// The sums of a thread: of each unit of rows, those of two tiles. Of a tile, two neighbours of a row of weights, and
-/// two of the row 8 further down. The neighbours of both tiles are four neighbouring results.
+/// The sums of a thread. Of each tile, it has two neighbouring places of the row `lane / 4` of weights, and two of the
+/// row 8 further down.
+template <int WarpTiles>
 struct tensor_sums {
-  static constexpr int units = tensor_layout::block_units;
-  float values[units][2][4];
+  static constexpr int tiles = tensor_layout::tiles_of_turn;
+  float values[WarpTiles][tiles][4];
 
-  KOKKOS_FORCEINLINE_FUNCTION float& at(int unit, int half, int column) {
-    return values[unit][column / 2][half * 2 + column % 2];
-  }
   template <class Function>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(const Function& function) {
     PRUMO_UNROLL
-    for (int unit = 0; unit < units; ++unit) {
+    for (int of_weights = 0; of_weights < WarpTiles; ++of_weights) {
       PRUMO_UNROLL
-      for (int tile = 0; tile < 2; ++tile) {
+      for (int tile = 0; tile < tiles; ++tile) {
         PRUMO_UNROLL
-        for (int i = 0; i < 4; ++i) function(values[unit][tile][i]);
+        for (int i = 0; i < 4; ++i) function(of_weights, i, values[of_weights][tile][i]);
       }
     }
   }
 };
 
-/// T is f16, bf16 or float.
-template <class T>
-class tensor_products : protected tensor_inputs<T> {
-  using inputs = tensor_inputs<T>;
-  static constexpr int units = tensor_layout::block_units;
+/// What a thread needs for the products of a turn.
+struct tensor_operands_place {
+  scratch_place weights;    ///< of the first tile and this thread
+  int tile_bytes;           ///< from a tile of weights to the next
+  scratch_place places[4];  ///< whose addresses this thread tells: of each pair of tiles
+  const int* distances;     ///< from there to the cells of each step; a few more are read than there are steps
+};
 
- protected:
-  using inputs::layout_;
-  using inputs::problem_;
-  using inputs::unit_distance;
-  using typename inputs::form;
-  using typename inputs::scratch;
-  using typename inputs::word;
-
-  using inputs::inputs;
-
-  /// Where a block begins in an item.
-  struct block_place {
-    int image;
-    int row;
-    int column;
+/// Adds the products of tiles of weights with the cells of a turn of places.
+/// \param bias that the sums of each tile begin with, if `is_first`
+template <class T, int WarpTiles>
+KOKKOS_FORCEINLINE_FUNCTION void add_products(const tensor_operands_place& from, int steps, bool is_first,
+                                              const float (&bias)[WarpTiles][4], tensor_sums<WarpTiles>& sums) {
+  constexpr int pairs = tensor_layout::tiles_of_turn / 2, step_bytes = tensor_layout::words_of_step * 4;
+  struct operands {
+    tensor_operand left[WarpTiles];
+    std::uint32_t right[pairs][4];
   };
-
-  /// What a thread has of the right operands of both tiles of a unit.
-  struct unit_words {
-    word upper[2];
-    word lower[2];
-
-    KOKKOS_FORCEINLINE_FUNCTION void load(const scratch_place (&places)[2], int bytes) {
-      PRUMO_UNROLL
-      for (int tile = 0; tile < 2; ++tile) (places[tile] + bytes).load(upper[tile], lower[tile]);
-    }
-  };
-
-  /// Sets the sums to the bias and the products of four blocks with a tile of weights.
-  /// \param at the block of which a thread brings two columns
-  KOKKOS_FORCEINLINE_FUNCTION void add_products(const scratch& memory, const block_place& at, int of_part, int lane,
-                                                const float (&bias)[4], tensor_sums& sums) const {
-    // A thread brings column `lane / 4` of each tile. Two columns of both tiles are those of a block.
-    scratch_place first[2] = {scratch_place(memory.copies), scratch_place(memory.copies)};
-    const int element =
-        at.image * layout_.image_elements + at.row * static_cast<int>(problem_.row_stride) * layout_.pitch;
+  scratch_place weights = from.weights;
+  const auto load = [&](operands& to, int distance) {
     PRUMO_UNROLL
-    for (int tile = 0; tile < 2; ++tile) {
-      const int column = at.column + lane / 4 % 2 + tile * 2;
-      const int begin = element + column * static_cast<int>(problem_.column_stride), copy = begin % form::copies;
-      first[tile] = first[tile] + (copy * layout_.copy_words * 4 + (begin - copy) * static_cast<int>(sizeof(T)));
-    }
-    const int unit_bytes = unit_distance() * layout_.pitch * static_cast<int>(sizeof(T));
-    const word* weights = memory.weights + of_part * layout_.steps() * 128 + lane * 4;
-    tensor_operand left = *reinterpret_cast<const tensor_operand*>(weights);
-    const int* lines = memory.lines + lane % 4;
-    unit_words right[units];
-    scratch_place places[2] = {first[0], first[1]};
-    const auto begin_run = [&](int slot_of_first) {
-      const int line = *lines;
-      lines += tensor_layout::lines_of_step;
-      places[0] = first[0] + line;
-      places[1] = first[1] + line;
+    for (int pair = 0; pair < pairs; ++pair) (from.places[pair] + distance).load_matrices(to.right[pair]);
+    PRUMO_UNROLL
+    for (int tile = 0; tile < WarpTiles; ++tile) (weights + tile * from.tile_bytes).load(to.left[tile].words);
+    weights = weights + step_bytes;
+  };
+  const auto multiply = [&]<bool IsFirst>(const operands& of, std::bool_constant<IsFirst>) {
+    PRUMO_UNROLL
+    for (int pair = 0; pair < pairs; ++pair) {
       PRUMO_UNROLL
-      for (int unit = 0; unit < units; ++unit) right[(unit + slot_of_first) % units].load(places, unit * unit_bytes);
-      places[0] = places[0] + units * unit_bytes;
-      places[1] = places[1] + units * unit_bytes;
-    };
-    // A step with the first unit's elements at a place among the four. The last unit meets new ones in the next step.
-    const auto multiply = [&]<bool IsFirst>(int slot_of_first, std::bool_constant<IsFirst>) {
-      const tensor_operand now = left;
-      weights += 128;
-      left = *reinterpret_cast<const tensor_operand*>(weights);
-      PRUMO_UNROLL
-      for (int unit = 0; unit < units; ++unit) {
-        unit_words& of_unit = right[(slot_of_first + unit) % units];
+      for (int which = 0; which < 2; ++which) {
         PRUMO_UNROLL
-        for (int tile = 0; tile < 2; ++tile) {
-          float (&of_tile)[4] = sums.values[unit][tile];
+        for (int tile = 0; tile < WarpTiles; ++tile) {
+          float (&of_tile)[4] = sums.values[tile][2 * pair + which];
+          const std::uint32_t upper = of.right[pair][2 * which], lower = of.right[pair][2 * which + 1];
           if constexpr (IsFirst) {
-            add_product<T>(now, of_unit.upper[tile], of_unit.lower[tile], bias, of_tile);
+            add_product<T>(of.left[tile], upper, lower, bias[tile], of_tile);
           } else {
-            add_product<T>(now, of_unit.upper[tile], of_unit.lower[tile], of_tile, of_tile);
+            add_product<T>(of.left[tile], upper, lower, of_tile, of_tile);
           }
         }
-        if (unit > 0) continue;
-        of_unit.load(places, 0);
-        places[0] = places[0] + unit_bytes;
-        places[1] = places[1] + unit_bytes;
       }
-    };
-    begin_run(0);
-    multiply(0, std::true_type{});
-    int run = 0, step = 1;
-    PRUMO_KEEP_LOOP
-    while (true) {
-      PRUMO_KEEP_LOOP
-      while (true) {
-        if (step++ == layout_.run_steps) break;
-        multiply(1, std::false_type{});
-        if (step++ == layout_.run_steps) break;
-        multiply(2, std::false_type{});
-        if (step++ == layout_.run_steps) break;
-        multiply(3, std::false_type{});
-        if (step++ == layout_.run_steps) break;
-        multiply(0, std::false_type{});
-      }
-      if (++run == layout_.runs) break;
-      begin_run(1);
-      step = 0;
     }
+  };
+  operands even;
+  const int* distances = from.distances;
+  load(even, distances[0]);
+  int of_next = distances[2], of_second = distances[4];
+  if (is_first) {
+    multiply(even, std::true_type{});
+  } else {
+    multiply(even, std::false_type{});
   }
-};
+  if constexpr (WarpTiles == 2) {
+    // There are no registers for the operands of two steps.
+    PRUMO_KEEP_LOOP
+    for (int step = 1; step < steps; ++step) {
+      load(even, of_next);
+      of_next = of_second;
+      distances += 2;
+      of_second = distances[4];
+      multiply(even, std::false_type{});
+    }
+  } else {
+    // A step's operands are loaded before the products of the step before it are made.
+    if (steps == 1) return;
+    operands odd;
+    load(odd, of_next);
+    int step = 2;
+    PRUMO_KEEP_LOOP
+    for (; step + 1 < steps; step += 2) {
+      of_next = distances[6];
+      load(even, of_second);
+      multiply(odd, std::false_type{});
+      of_second = distances[8];
+      distances += 4;
+      load(odd, of_next);
+      multiply(even, std::false_type{});
+    }
+    if (step < steps) load(even, of_second);
+    multiply(odd, std::false_type{});
+    if (step < steps) multiply(even, std::false_type{});
+  }
+}
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::backend

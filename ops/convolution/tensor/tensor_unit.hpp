@@ -10,6 +10,7 @@
 #include <Kokkos_Macros.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #if defined(KOKKOS_ENABLE_CUDA) && (defined(KOKKOS_ARCH_AMPERE) || defined(KOKKOS_ARCH_ADA89) || \
@@ -71,40 +72,35 @@ class scratch_place {
     return moved;
   }
 
-  /// Loads two words, whose address must be aligned for both.
-  KOKKOS_FORCEINLINE_FUNCTION void load([[maybe_unused]] std::uint32_t& first,
-                                        [[maybe_unused]] std::uint32_t& second) const {
+  /// Loads four words, whose address must be aligned for all of them.
+  KOKKOS_FORCEINLINE_FUNCTION void load([[maybe_unused]] std::uint32_t (&words)[4]) const {
 #if defined(__CUDA_ARCH__)
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(first), "=r"(second) : "r"(address_) : "memory");
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address_)
+                 : "memory");
 #endif
   }
 
-  /// Stores words, whose address must be aligned for all of them.
-  template <int Count>
-  KOKKOS_FORCEINLINE_FUNCTION void store([[maybe_unused]] const std::uint32_t (&words)[Count]) const {
-#if defined(__CUDA_ARCH__)
-    if constexpr (Count == 4) {
-      asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address_), "r"(words[0]), "r"(words[1]),
-                   "r"(words[2]), "r"(words[3])
-                   : "memory");
-    } else if constexpr (Count == 2) {
-      asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(address_), "r"(words[0]), "r"(words[1]) : "memory");
-    } else {
-      static_assert(Count == 1);
-      asm volatile("st.shared.u32 [%0], %1;" ::"r"(address_), "r"(words[0]) : "memory");
-    }
+  /// Loads four matrices of 8 rows of 16 bytes. Threads 8 i to 8 i + 7 tell where the rows of matrix i are, and word i
+  /// of each thread is its word `lane % 4` in row `lane / 4`. All threads of a warp must call.
+  KOKKOS_FORCEINLINE_FUNCTION void load_matrices([[maybe_unused]] std::uint32_t (&words)[4]) const {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address_)
+                 : "memory");
 #endif
   }
 
-  /// Stores one element.
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION void store_element([[maybe_unused]] T value) const {
+  /// Stores four words, whose address must be aligned for all of them. It does so on hosts, too, for tests.
+  KOKKOS_FORCEINLINE_FUNCTION void store(const std::uint32_t (&words)[4]) const {
 #if defined(__CUDA_ARCH__)
-    if constexpr (sizeof(T) == 2) {
-      asm volatile("st.shared.u16 [%0], %1;" ::"r"(address_), "h"(value.bits) : "memory");
-    } else {
-      asm volatile("st.shared.f32 [%0], %1;" ::"r"(address_), "f"(value) : "memory");
-    }
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address_), "r"(words[0]), "r"(words[1]),
+                 "r"(words[2]), "r"(words[3])
+                 : "memory");
+#else
+    memcpy(reinterpret_cast<void*>(address_), words, sizeof(words));
 #endif
   }
 
