@@ -45,13 +45,15 @@ class tensor_search {
   tensor_search(const convolution_problem<T>& problem, const team_resources& resources)
       : problem_(problem), resources_(resources) {}
 
-  tensor_layout best() {
+  /// \param like the layout whose sums have the same order, or one without images
+  tensor_layout best(const tensor_layout& like) {
     for (const int columns : {1, 2}) {
       for (const int rows : {1, 2, 4, 8, 16}) {
         const std::int64_t stacked = std::int64_t{rows} * columns;
         if (stacked > 1 && stacked * problem_.out_channels > tensor_layout::tile_rows) break;
         if (rows > 1 && rows / 2 >= problem_.rows) break;
-        try_filters(cells_of_filters(rows, columns));
+        if (like.images > 0 && (rows != like.stacked_rows || columns != like.stacked_columns)) continue;
+        try_filters(cells_of_filters(rows, columns), like.images > 0 ? like.slices : 0);
       }
     }
     return best_;
@@ -82,7 +84,8 @@ class tensor_search {
   }
 
   /// Tries all ways to share the weights among warps and teams.
-  void try_filters(const tensor_layout& of_filters) {
+  /// \param slices that must be; 0: any
+  void try_filters(const tensor_layout& of_filters, int slices) {
     if (of_filters.slice_groups == 0) return;
     const std::int64_t rows = of_filters.stacked_rows * of_filters.stacked_columns * problem_.out_channels;
     const auto tiles = static_cast<int>(divide_up(rows, tensor_layout::tile_rows));
@@ -95,17 +98,18 @@ class tensor_search {
         layout.warp_tiles = static_cast<std::int8_t>(warp_tiles);
         layout.part_tiles = static_cast<int>(divide_up(groups, parts)) * warp_tiles;
         layout.parts = static_cast<int>(divide_up(tiles, layout.part_tiles));
-        if (layout.parts == parts) cut(layout);
+        if (layout.parts == parts) cut(layout, slices);
       }
     }
   }
 
-  void cut(const tensor_layout& layout) {
+  void cut(const tensor_layout& layout, int only_slices) {
     const int units = window_units(layout);
     const std::int64_t rows = divide_up(problem_.rows, std::int64_t{layout.stacked_rows} * units);
     const std::int64_t groups = layout.slice_groups;
     for (std::int64_t slices = 1; slices <= groups; ++slices) {
       if (slices > 1 && divide_up(groups, divide_up(groups, slices)) != slices) continue;
+      if (only_slices > 0 && slices != only_slices) continue;
       for (const std::int64_t images : {1, 2, 3, 4, 6, 8, 12, 16}) {
         if (images > std::max<std::int64_t>(1, problem_.images)) break;
         consider(layout, {images, 1, problem_.columns, slices});
@@ -196,7 +200,13 @@ class tensor_search {
 template <class T>
 tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
   if (problem.in_channels == 0 || problem.images == 0 || has_large_extents(problem, most_extent)) return {};
-  return tensor_search<T>(problem, resources).best();
+  // What decides the order of the sums does not depend on the number of images: parts of a batch have the same bits.
+  constexpr std::int64_t many_images = 4096;
+  convolution_problem<T> large = problem;
+  large.images = many_images;
+  const tensor_layout of_large = tensor_search<T>(large, resources).best({});
+  if (problem.images == many_images || of_large.images == 0) return of_large;
+  return tensor_search<T>(problem, resources).best(of_large);
 }
 
 template tensor_layout best_tensor_layout(const convolution_problem<float>& problem, const team_resources& resources);

@@ -62,6 +62,24 @@ TEST(tensor_choice, has_layouts_for_the_layers_of_nets) {
   }
 }
 
+TEST(tensor_choice, gives_parts_of_a_batch_the_same_order_of_sums) {
+  for (filter_extents given :
+       {layer(0, 1, 48, 6, 5, 1, 0), layer(0, 1, 86, 4, 7, 1, 0), layer(0, 4, 40, 16, 7, 1, 0),
+        layer(0, 64, 56, 64, 3, 1, 1), layer(0, 512, 7, 512, 3, 1, 1), layer(0, 3, 20, 2, 3, 1, 1)}) {
+    given.images = 10000;
+    const tensor_layout whole = best_tensor_layout(problem_of<f16>(given), device_with_matrix_units());
+    for (const std::int64_t images : {1, 7, 100, 1000, 4096}) {
+      given.images = images;
+      const tensor_layout part = best_tensor_layout(problem_of<f16>(given), device_with_matrix_units());
+      ASSERT_GT(part.images, 0) << given.described();
+      EXPECT_EQ(part.stacked_rows, whole.stacked_rows) << given.described();
+      EXPECT_EQ(part.stacked_columns, whole.stacked_columns) << given.described();
+      EXPECT_EQ(part.cell_channels, whole.cell_channels) << given.described();
+      EXPECT_EQ(part.slices, whole.slices) << given.described();
+    }
+  }
+}
+
 TEST(tensor_choice, stacks_what_fits_into_a_tile) {
   const auto of = [](const filter_extents& given) {
     return best_tensor_layout(problem_of<f16>(given), device_with_matrix_units());

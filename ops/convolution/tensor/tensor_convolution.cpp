@@ -46,18 +46,15 @@ bool pools_in_kernel(const convolution_problem<T>& problem) {
 }
 
 /// Whether images of one channel are left to `direct`, which has kernels for them. On an H200, `tensor` took 1.1 to 2
-/// times as long for f32 with filters of 5 x 5 and 7 x 7, and 0.8 of the time with 3 x 3. With 16 bits, it took 1.5
-/// times as long for 30 million products, as long for 60 million and 0.4 to 0.9 of the time for more; 1.1 to 1.4 times
-/// as long with 6 filters of 5 x 5 and maxima of their results, and 0.7 with 16 filters of 3 x 3.
+/// times as long for f32 with filters of 5 x 5 and 7 x 7, and 0.8 of the time with 3 x 3. With 16 bits, it took 1.1 to
+/// 1.4 times as long with 6 filters of 5 x 5 and maxima of their results, 0.7 with 16 filters of 3 x 3, and 0.4 to 0.9
+/// without maxima; 1.5 for batches of 100 images, but parts of a batch shall have the same bits.
 template <class T>
 bool is_for_direct(const convolution_problem<T>& problem) {
-  constexpr std::int64_t few_products = 60'000'000, few_taps = 27, few_channels = 8, many_taps = 16;
+  constexpr std::int64_t few_taps = 27, few_channels = 8, many_taps = 16;
   if (problem.in_channels > 1 || problem.row_stride != 1 || problem.column_stride != 1) return false;
   if constexpr (sizeof(T) == 4) return problem.taps() >= many_taps;
-  if (problem.is_pooled() && problem.taps() < few_taps && problem.out_channels <= few_channels) return true;
-  const double results =
-      static_cast<double>(problem.images * problem.out_channels) * static_cast<double>(problem.rows * problem.columns);
-  return results * static_cast<double>(problem.taps()) < few_products;
+  return problem.is_pooled() && problem.taps() < few_taps && problem.out_channels <= few_channels;
 }
 
 /// Whether it would take longer to activate all results than the matrix units save. `direct` activates maxima alone.
