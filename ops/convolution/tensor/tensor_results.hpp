@@ -2,13 +2,12 @@
 #pragma once
 
 /// \file
-/// What follows the products of a turn in matrix units: pooling, activation and stores.
+/// What follows the products of a turn in matrix units: activation and stores.
 
 #include "convolution_problem.hpp"
 #include "gemm_activation.hpp"
-#include "pooling_kernel.hpp"
 #include "scratch_copies.hpp"
-#include "tensor_inputs.hpp"
+#include "tensor_maxima.hpp"
 #include "tensor_products.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
@@ -25,13 +24,6 @@ KOKKOS_FORCEINLINE_FUNCTION float activated_result(const convolution_problem<T>&
   if (problem.activation == activation_function::relu) return prumo::maximum(value, 0.0f);
   return activated_at_length(problem.activation, value);
 }
-
-/// What is there of an item's results. Some of its places may lie behind the last results.
-struct item_extents {
-  int places;
-  int rows;  ///< of the convolution
-  int columns;
-};
 
 /// How the results of a turn are stored.
 enum class result_form : std::uint8_t {
@@ -50,12 +42,7 @@ class tensor_results {
   static constexpr int no_row = 1 << 20;  ///< behind all rows
 
  public:
-  /// Where the results of a thread's rows of weights go.
-  struct targets {
-    /// From the results of the item's first place and channel, of the lower and the upper half of a tile, in bytes.
-    unsigned distance[WarpTiles][2];
-    int stacked[WarpTiles][2];  ///< the row of the unit; behind all rows if there are no results
-  };
+  using targets = tensor_targets<WarpTiles>;
 
   KOKKOS_FORCEINLINE_FUNCTION tensor_results(const convolution_problem<T>& problem, const tensor_layout& layout,
                                              const tensor_target* places)
@@ -94,18 +81,7 @@ class tensor_results {
         store<result_form::packs>(to, first, there, turn, lane, sums);
       }
     } else {
-      // Windows may lie partly behind the last row or column.
-      const bool are_whole = there.rows % Window == 0 && there.columns % Window == 0;
-      switch (layout_.units_of_window(Window, layout_.stacked_rows)) {
-        case 1:
-          return are_whole ? store_maxima<1, true>(to, first, there, turn, lane, sums)
-                           : store_maxima<1, false>(to, first, there, turn, lane, sums);
-        case 2:
-          return are_whole ? store_maxima<2, true>(to, first, there, turn, lane, sums)
-                           : store_maxima<2, false>(to, first, there, turn, lane, sums);
-        default:
-          if constexpr (Window == 4) store_maxima<4, false>(to, first, there, turn, lane, sums);
-      }
+      tensor_maxima<T, WarpTiles, Window>(problem_, layout_, places_).finish(to, first, there, turn, lane, sums);
     }
   }
 
@@ -157,7 +133,7 @@ class tensor_results {
         const bool is_there = place + i / 2 < there.places && at.column() + i % 2 < there.columns &&
                               at.row() + to.stacked[0][0] < there.rows;
         if (!is_there) continue;
-        *result_at(first_result, to.distance[0][0] + at.distance + i % 2 * distance) = T(values[i]);
+        *tensor_result_at(first_result, to.distance[0][0] + at.distance + i % 2 * distance) = T(values[i]);
       }
     }
   }
@@ -199,11 +175,6 @@ class tensor_results {
     }
   }
 
-  /// Compilers add 32 bits to an address that is the same for all threads in one instruction.
-  KOKKOS_FORCEINLINE_FUNCTION static T* result_at(T* first, unsigned bytes) {
-    return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + bytes);
-  }
-
   struct alignas(8) chunk_words {
     std::uint32_t words[2];
   };
@@ -231,12 +202,12 @@ class tensor_results {
 
     KOKKOS_FORCEINLINE_FUNCTION void store(T* first, unsigned of_row, int stacked, const chunk_words& words) const {
       if constexpr (Form != result_form::single) {
-        if (stacked < rows[0]) store_at_once<false>(result_at(first, of_row + distance[0]), words);
+        if (stacked < rows[0]) store_at_once<false>(tensor_result_at(first, of_row + distance[0]), words);
       } else {
         PRUMO_UNROLL
         for (int i = 0; i < parts; ++i) {
           if (stacked >= rows[i]) continue;
-          T* const to = result_at(first, of_row + distance[i]);
+          T* const to = tensor_result_at(first, of_row + distance[i]);
           if constexpr (sizeof(T) == 2) {
             to->bits = static_cast<std::uint16_t>(words.words[i / 2] >> (i % 2 * 16));
           } else {
@@ -246,181 +217,6 @@ class tensor_results {
       }
     }
   };
-
-  /// Stores the maxima of windows.
-  /// \tparam Units of a window
-  /// \tparam AreWhole whether no window has places that are not there
-  template <int Units, bool AreWhole>
-  KOKKOS_FORCEINLINE_FUNCTION void store_maxima(const targets& to, T* first_result, const item_extents& there, int turn,
-                                                int lane, const tensor_sums<WarpTiles>& sums) const {
-    const int place = turn * tensor_layout::places_of_turn + lane % 4 * 2;
-    if constexpr (WarpTiles == 1) {
-      if (layout_.stacked_columns == 2) {
-        // The rows of a window are in several threads.
-        constexpr int sharers = Window / Units;
-        store_shared_maxima<Units, sharers, true>(
-            to, first_result, there, place, to.stacked[0][0] % sharers, [&](int which, int, float (&found)[2]) {
-              join_stacked_columns<Units, AreWhole>(to.stacked[0], there, place + which * Units * columns,
-                                                    sums.values[0] + which * Units, found);
-            });
-        return;
-      }
-    }
-    // A window of four columns is in two threads, and four stacked rows are in two.
-    constexpr int sharers = Window == 2 ? 1 : Units == 1 ? 4 : 2;
-    const int share = lane % 2 + to.stacked[0][0] % 4 / 2 * 2;
-    store_shared_maxima<Units, sharers, false>(
-        to, first_result, there, place - (Window == 4 ? lane % 2 * 2 : 0), share % sharers,
-        [&](int which, int tile, float (&found)[2]) {
-          join_columns<Units, AreWhole>(to.stacked[tile], there, place + which * Units * columns,
-                                        sums.values[tile] + which * Units, found);
-        });
-  }
-
-  /// \tparam Sharers neighbours that have the same maxima: each of them stores a part
-  /// \tparam HasColumns whether a thread has the maxima of two neighbouring places, or of the halves of a tile
-  /// \param place of the first window
-  /// \param join sets the maxima of a window and a tile of weights
-  template <int Units, int Sharers, bool HasColumns, class Join>
-  KOKKOS_FORCEINLINE_FUNCTION void store_shared_maxima(const targets& to, T* first_result, const item_extents& there,
-                                                       int place, int share, const Join& join) const {
-    constexpr int windows = tiles / Units, own = windows / Sharers;
-    float maxima[own][WarpTiles][2];
-    PRUMO_UNROLL
-    for (int which = 0; which < windows; ++which) {
-      PRUMO_UNROLL
-      for (int tile = 0; tile < WarpTiles; ++tile) {
-        float found[2];
-        join(which, tile, found);
-        PRUMO_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          float& mine = maxima[which / Sharers][tile][i];
-          mine = which % Sharers == 0 || which % Sharers == share ? found[i] : mine;
-        }
-      }
-    }
-    activate_maxima(maxima);
-    PRUMO_UNROLL
-    for (int which = 0; which < own; ++which) {
-      const int of_window = place + (which * Sharers + share) * Units * columns;
-      PRUMO_UNROLL
-      for (int tile = 0; tile < WarpTiles; ++tile) {
-        const float (&found)[2] = maxima[which][tile];
-        if constexpr (HasColumns) {
-          store_neighbours(first_result, to.distance[tile][0], to.stacked[tile][0], there, of_window, found);
-        } else {
-          store_maximum(first_result, to.distance[tile][0], to.stacked[tile][0], there, of_window, found[0]);
-          if (layout_.stacked_rows == 1) {
-            store_maximum(first_result, to.distance[tile][1], to.stacked[tile][1], there, of_window, found[1]);
-          }
-        }
-      }
-    }
-  }
-
-  /// The maxima of a thread whose places have two columns, which are the halves of a tile.
-  template <int Units, bool AreWhole>
-  KOKKOS_FORCEINLINE_FUNCTION void join_stacked_columns(const int (&stacked)[2], const item_extents& there, int place,
-                                                        const float (*sums)[4], float (&maxima)[2]) const {
-    PRUMO_UNROLL
-    for (int next = 0; next < 2; ++next) {
-      const tensor_target at = AreWhole ? tensor_target{} : places_[place + next];
-      PRUMO_UNROLL
-      for (int unit = 0; unit < Units; ++unit) {
-        const int row = at.row() + unit * layout_.stacked_rows + stacked[0];
-        PRUMO_UNROLL
-        for (int column = 0; column < 2; ++column) {
-          const bool is_there = AreWhole || (row < there.rows && at.column() + column < there.columns);
-          const float sum = is_there ? sums[unit][2 * column + next] : none;
-          maxima[next] = unit + column == 0 ? sum : joined(maxima[next], sum);
-        }
-      }
-      const int rows = layout_.rows_of_stacked();
-      if (layout_.stacked_rows > 1) maxima[next] = joined_across(maxima[next], rows);
-      if (Window == 4 && layout_.stacked_rows > 2) maxima[next] = joined_across(maxima[next], 2 * rows);
-    }
-    if constexpr (Window == 4) maxima[0] = joined(maxima[0], maxima[1]);
-  }
-
-  /// The maxima of a thread that has two columns and, of each unit, one or two rows.
-  template <int Units, bool AreWhole>
-  KOKKOS_FORCEINLINE_FUNCTION void join_columns(const int (&stacked)[2], const item_extents& there, int place,
-                                                const float (*sums)[4], float (&maxima)[2]) const {
-    const tensor_target at = AreWhole ? tensor_target{} : places_[place];
-    PRUMO_UNROLL
-    for (int half = 0; half < 2; ++half) {
-      PRUMO_UNROLL
-      for (int unit = 0; unit < Units; ++unit) {
-        const int row = at.row() + unit * layout_.stacked_rows + stacked[half];
-        PRUMO_UNROLL
-        for (int i = 0; i < 2; ++i) {
-          const bool is_there = AreWhole || (row < there.rows && at.column() + i < there.columns);
-          const float sum = is_there ? sums[unit][2 * half + i] : none;
-          maxima[half] = unit + i == 0 ? sum : joined(maxima[half], sum);
-        }
-      }
-      if constexpr (Window == 4) maxima[half] = joined(maxima[half], prumo::detail::value_across(maxima[half], 1));
-    }
-    if (layout_.stacked_rows > 1) maxima[0] = joined(maxima[0], maxima[1]);
-    if (Window == 4 && layout_.stacked_rows > 2) {
-      maxima[0] = joined_across(maxima[0], layout_.rows_of_stacked());
-    }
-  }
-
-  template <int Windows>
-  KOKKOS_FORCEINLINE_FUNCTION void activate_maxima(float (&maxima)[Windows][WarpTiles][2]) const {
-    const activation_function function = problem_.activation;
-    if (function == activation_function::none) return;
-    const auto for_each = [&](const auto& activated) {
-      PRUMO_UNROLL
-      for (int i = 0; i < Windows * WarpTiles * 2; ++i) {
-        float& each = maxima[i / (WarpTiles * 2)][i / 2 % WarpTiles][i % 2];
-        each = activated(each);
-      }
-    };
-    if (function == activation_function::relu) {
-      for_each([](float value) { return prumo::maximum(value, 0.0f); });
-    } else {
-      for_each([=](float value) { return activated_at_length(function, value); });
-    }
-  }
-
-  static constexpr float none = -Kokkos::Experimental::infinity_v<float>;
-
-  KOKKOS_FORCEINLINE_FUNCTION static float joined(float a, float b) {
-    return prumo::detail::joined_in_window<prumo::detail::pooling_kind::maximum>(a, b);
-  }
-  /// With that of the thread whose row of weights is `rows` away.
-  KOKKOS_FORCEINLINE_FUNCTION static float joined_across(float value, int rows) {
-    return joined(value, prumo::detail::value_across(value, 4 * rows));
-  }
-  /// Whether the window of a place has a row and a column.
-  KOKKOS_FORCEINLINE_FUNCTION static bool has_window(const tensor_target& at, int stacked, const item_extents& there,
-                                                     int place) {
-    return place < there.places && at.row() + stacked / Window * Window < there.rows && at.column() < there.columns;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void store_maximum(T* first_result, unsigned of_row, int stacked,
-                                                 const item_extents& there, int place, float maximum) const {
-    const tensor_target at = places_[place];
-    if (has_window(at, stacked, there, place)) *result_at(first_result, of_row + at.distance) = T(maximum);
-  }
-
-  /// The maxima of the windows of two places; one, if these are of one window.
-  KOKKOS_FORCEINLINE_FUNCTION void store_neighbours(T* first_result, unsigned of_row, int stacked,
-                                                    const item_extents& there, int place,
-                                                    const float (&maxima)[2]) const {
-    if (Window == 2 && layout_.result_pack == 2) {
-      const tensor_target at = places_[place];
-      const rounded_words<T, 2> rounded(maxima);
-      if (has_window(at, stacked, there, place)) {
-        store_at_once<false>(result_at(first_result, of_row + at.distance), rounded);
-      }
-      return;
-    }
-    store_maximum(first_result, of_row, stacked, there, place, maxima[0]);
-    if (Window == 2) store_maximum(first_result, of_row, stacked, there, place + 1, maxima[1]);
-  }
 
   const convolution_problem<T>& problem_;
   const tensor_layout& layout_;
