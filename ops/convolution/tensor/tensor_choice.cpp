@@ -200,13 +200,19 @@ class tensor_search {
 template <class T>
 tensor_layout best_tensor_layout(const convolution_problem<T>& problem, const team_resources& resources) {
   if (problem.in_channels == 0 || problem.images == 0 || has_large_extents(problem, most_extent)) return {};
-  // What decides the order of the sums does not depend on the number of images: parts of a batch have the same bits.
+  // What decides the order of the sums depends neither on the number of images nor on where arrays lie: a batch has the
+  // same bits as its parts.
   constexpr std::int64_t many_images = 4096;
+  const auto without_gaps = [](auto& array, std::int64_t channels, std::int64_t rows, std::int64_t columns) {
+    array = {nullptr, channels * rows * columns, rows * columns, columns, 1};
+  };
   convolution_problem<T> large = problem;
   large.images = many_images;
+  without_gaps(large.x, problem.in_channels, problem.height, problem.width);
+  without_gaps(large.y, problem.out_channels, problem.y_rows, problem.y_columns);
   const tensor_layout of_large = tensor_search<T>(large, resources).best({});
-  if (problem.images == many_images || of_large.images == 0) return of_large;
-  return tensor_search<T>(problem, resources).best(of_large);
+  const tensor_layout alike = tensor_search<T>(problem, resources).best(of_large);
+  return alike.images > 0 ? alike : tensor_search<T>(problem, resources).best({});
 }
 
 template tensor_layout best_tensor_layout(const convolution_problem<float>& problem, const team_resources& resources);
