@@ -4,6 +4,7 @@
 #include "tensor_inputs.hpp"
 
 #include "tensor_choice.hpp"
+#include "tensor_maxima.hpp"
 #include "tensor_test_problem.hpp"
 
 #include <gtest/gtest.h>
@@ -237,6 +238,34 @@ TYPED_TEST(tensor_inputs_of, meet_each_weight_and_element_once) {
     if (this->HasFatalFailure()) return;
   }
   EXPECT_GT(layouts, 100);
+}
+
+/// Rows and columns of the convolution behind the last window have no results.
+TYPED_TEST(tensor_inputs_of, end_with_the_last_windows) {
+  using T = TypeParam;
+  filter_extents given;
+  given.images = 600;
+  given.in_channels = 2;
+  given.height = 9;
+  given.width = 12;
+  given.out_channels = 3;
+  given.filter_rows = 3;
+  given.filter_columns = 2;
+  given.window = 2;
+  auto problem = problem_of<T>(given);  // 7 x 11 results
+  const tensor_layout layout = best_tensor_layout(problem, device_with_matrix_units());
+  ASSERT_EQ(layout.bands * layout.column_bands, 1);
+  const auto extents = [&] { return item_extents::of<2>(problem, layout, tensor_item::at(layout, 0, 1)); };
+  EXPECT_EQ(extents().rows, 7);
+  EXPECT_EQ(extents().columns, 11);
+  problem.y_rows = 3;
+  problem.y_columns = 5;
+  EXPECT_EQ(extents().rows, 6);
+  EXPECT_EQ(extents().columns, 10);
+  EXPECT_EQ((item_extents::of<2>(problem, layout, {0, 1, 6, 10}).rows), 0);
+  EXPECT_EQ((item_extents::of<2>(problem, layout, {0, 1, 8, 12}).columns), 0);
+  EXPECT_EQ((item_extents::of<1>(problem_of<T>(filter_extents{.height = 7, .width = 5}), layout, {0, 1, 0, 0}).columns),
+            5);
 }
 
 TYPED_TEST(tensor_inputs_of, tell_elements_that_are_not_finite) {

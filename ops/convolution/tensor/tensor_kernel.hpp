@@ -133,10 +133,7 @@ class tensor_kernel : tensor_inputs<T, Window> {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION item_extents extents_of(const tensor_item& item) const {
-    const int rows = static_cast<int>(problem_.rows) - item.first_row, of_band = layout_.band_rows();
-    const int columns = static_cast<int>(problem_.columns) - item.first_column;
-    return {item.images * layout_.places_of_image(Window), rows < of_band ? rows : of_band,
-            columns < layout_.band_columns ? columns : layout_.band_columns};
+    return item_extents::of<Window>(problem_, layout_, item);
   }
 
   /// Adds the products of a slice. With several slices a warp has one turn at most, whose sums are kept.

@@ -22,8 +22,23 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// What is there of an item's results. Some of its places may lie behind the last results.
 struct item_extents {
   int places;
-  int rows;  ///< of the convolution
+  int rows;  ///< of the convolution; those of windows alone
   int columns;
+
+  /// \tparam Window the side of the windows whose maxima are stored; 1: nothing is pooled
+  template <int Window, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static item_extents of(const convolution_problem<T>& problem, const tensor_layout& layout,
+                                                     const tensor_item& item) {
+    const auto extent = [](std::int64_t all, std::int64_t windows, int first, int of_band) {
+      // Where their number was rounded down, there are rows behind the last window.
+      const std::int64_t of_windows = windows * Window, end = all < of_windows ? all : of_windows;
+      const std::int64_t left = end > first ? end - first : 0;
+      return left < of_band ? static_cast<int>(left) : of_band;
+    };
+    return {item.images * layout.places_of_image(Window),
+            extent(problem.rows, problem.y_rows, item.first_row, layout.band_rows()),
+            extent(problem.columns, problem.y_columns, item.first_column, layout.band_columns)};
+  }
 };
 
 /// Where the results of a thread's rows of weights go.
