@@ -7,7 +7,6 @@
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -166,13 +165,13 @@ class tensor_search {
     const auto shares = item_shares::of(layout.image_bands(problem_.images), teams, layout.images);
     const auto of_item = [&](int images) {
       const std::int64_t places = divide_up(std::int64_t{layout.places} * images, std::int64_t{layout.images});
-      const auto turns = static_cast<double>(divide_up(places, tensor_layout::places_of_turn));
-      const double groups = layout.part_tiles / layout.warp_tiles;
+      const std::int64_t turns =
+          divide_up(places, tensor_layout::places_of_turn) * std::int64_t{layout.part_tiles / layout.warp_tiles};
       // Warps without a turn wait.
-      const double busy = std::ceil(turns * groups / tensor_layout::warps) * tensor_layout::warps;
+      const auto all = static_cast<double>(turns), busy = static_cast<double>(round_up(turns, tensor_layout::warps));
       // One team alone has too few warps to hide how long each of them waits.
       const double waiting = resident == 1 ? 1.0 + 0.5 / layout.warp_tiles : 1.0;
-      const double works = waiting * (resident == 1 ? busy : (busy + turns * groups) / 2);
+      const double works = waiting * (resident == 1 ? busy : (busy + all) / 2);
       const double of_work = layout.slices * (layout.steps() * time_of_step(layout.warp_tiles) + time_of_turn) +
                              time_of_results * layout.warp_tiles;
       const double cells = static_cast<double>(images) * layout.slice_groups * layout.plane_rows * layout.pitch;

@@ -81,7 +81,7 @@ class team_of_test : tensor_inputs<T, Window> {
       for_each_thread([&](int thread) { this->make_cells(memory_, item, thread); });
       for (int row = 0; row < rows; ++row) {
         for (int at = 0; at < layout_.places; ++at) {
-          sums[static_cast<std::size_t>(row * layout_.places + at)] += product(row, at);
+          sums[sum_index(row, at)] += product(row, at);
         }
       }
     }
@@ -99,8 +99,8 @@ class team_of_test : tensor_inputs<T, Window> {
         const std::int64_t distance = image * problem_.y.image_stride + target.row() / Window * problem_.y.row_stride +
                                       target.column() / Window * problem_.y.column_stride;
         EXPECT_EQ(target.distance, static_cast<unsigned>(distance) * sizeof(T));
-        found.push_back({{item.first_image + image, of_row.channel, y_row, item.first_column + column},
-                         sums[static_cast<std::size_t>(row * layout_.places + at)]});
+        found.push_back(
+            {{item.first_image + image, of_row.channel, y_row, item.first_column + column}, sums[sum_index(row, at)]});
       }
     }
   }
@@ -114,6 +114,10 @@ class team_of_test : tensor_inputs<T, Window> {
   }
 
  private:
+  std::size_t sum_index(int row, int place) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(layout_.places) + static_cast<std::size_t>(place);
+  }
+
   template <class Function>
   static void for_each_thread(const Function& function) {
     for (int thread = 0; thread < tensor_layout::threads; ++thread) function(thread);
@@ -254,7 +258,8 @@ TYPED_TEST(tensor_inputs_of, end_with_the_last_windows) {
   given.window = 2;
   auto problem = problem_of<T>(given);  // 7 x 11 results
   const tensor_layout layout = best_tensor_layout(problem, device_with_matrix_units());
-  ASSERT_EQ(layout.bands * layout.column_bands, 1);
+  ASSERT_EQ(layout.bands, 1);
+  ASSERT_EQ(layout.column_bands, 1);
   const auto extents = [&] { return item_extents::of<2>(problem, layout, tensor_item::at(layout, 0, 1)); };
   EXPECT_EQ(extents().rows, 7);
   EXPECT_EQ(extents().columns, 11);
@@ -303,7 +308,9 @@ TYPED_TEST(tensor_inputs_of, tell_items_with_elements_that_are_not_finite) {
       given.filter_rows = given.filter_columns = 5;
       filter_problem<T> numbers(given);
       const tensor_layout layout = best_tensor_layout(numbers.problem, device_with_matrix_units());
-      ASSERT_EQ(layout.bands * layout.column_bands * layout.slices, 1);
+      ASSERT_EQ(layout.bands, 1);
+      ASSERT_EQ(layout.column_bands, 1);
+      ASSERT_EQ(layout.slices, 1);
       const std::vector<std::uint32_t> weights = arranged_weights(numbers.problem, layout);
       const auto is_found = [&] {
         team_of_test<T, 1> team(numbers.problem, layout, weights);

@@ -100,7 +100,7 @@ class scratch_place {
                  "r"(words[2]), "r"(words[3])
                  : "memory");
 #else
-    memcpy(reinterpret_cast<void*>(address_), words, sizeof(words));
+    memcpy(reinterpret_cast<void*>(address_), words, sizeof(words));  // NOLINT(performance-no-int-to-ptr)
 #endif
   }
 
