@@ -114,8 +114,8 @@ class team_of_test : tensor_inputs<T, Window> {
   }
 
  private:
-  std::size_t sum_index(int row, int place) const {
-    return static_cast<std::size_t>(row) * static_cast<std::size_t>(layout_.places) + static_cast<std::size_t>(place);
+  std::size_t sum_index(int row, int at) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(layout_.places) + static_cast<std::size_t>(at);
   }
 
   template <class Function>
