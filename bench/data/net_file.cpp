@@ -27,7 +27,8 @@ class object {
   }
 
   [[noreturn]] void refuse(const std::string& field, const std::string& what) const {
-    bench::refuse_file(file_, place_ + (field.empty() ? "" : "/" + field) + ": " + what);
+    const std::string at = place_ + (field.empty() ? "" : "/" + field);
+    bench::refuse_file(file_, at.empty() ? "the net " + what : at + ": " + what);
   }
 
   /// Refuses the keys that are none of these.
@@ -139,6 +140,7 @@ layer read_layer(const object& in) {
 
 description read_description(const json& document, std::string_view name) {
   const object top(document, name, "");
+  if (!top.has("schema")) top.refuse("", "has no schema; add \"schema\": \"" + std::string(net_format) + '"');
   if (top.text("schema") != net_format) {
     top.refuse("schema", "is '" + top.text("schema").substr(0, 40) + "', and this prumo reads " +
                              std::string(net_format) + "; write that");
