@@ -157,15 +157,20 @@ class tensor_kernel : tensor_inputs<T, Window> {
       const bool is_other = group != rows.group;
       rows.group = group;
       if (is_other && is_first) {
-        const float* const bias = memory.bias + group * WarpTiles * tensor_layout::tile_rows + lane / 4;
+        const int first_bias = group * WarpTiles * tensor_layout::tile_rows + lane / 4;
+        const float* const bias = memory.bias + first_bias;
         PRUMO_UNROLL
-        for (int i = 0; i < WarpTiles * 4; ++i) rows.bias[i / 4][i % 4] = bias[i / 2 * 8];
+        for (int i = 0; i < WarpTiles * 4; ++i) {
+          const int half = i / 2 * (tensor_layout::tile_rows / 2);
+          rows.bias[i / 4][i % 4] = bias[half];
+        }
       }
       if (is_other && is_last) {
         const int first_row = (part * layout_.part_tiles + group * WarpTiles) * tensor_layout::tile_rows + lane / 4;
         to_store.find_targets(first_row, rows.targets);
       }
-      const int* const place = memory.places + turn * tensor_layout::places_of_turn + lane / 16 * 8 + lane % 8;
+      const int first_place = turn * tensor_layout::places_of_turn + lane / 16 * 8 + lane % 8;
+      const int* const place = memory.places + first_place;
       const tensor_operands_place from = {weights + group * WarpTiles * tile_bytes,
                                           tile_bytes,
                                           {cells + place[0], cells + place[16], cells + place[32], cells + place[48]},
