@@ -63,18 +63,6 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_pack_to_scratch(const T* from, C* to) {
   copy_packs_to_scratch<C, Elements, 1>(from, to, 0);
 }
 
-/// Copies an element, or sets zero. `from` can be read in any case.
-template <class C, class T>
-KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_there, C* to) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-  if constexpr (std::is_same_v<T, C>) {
-    begin_copy<sizeof(C)>(from, to, is_there ? static_cast<int>(sizeof(C)) : 0);
-    return;
-  }
-#endif
-  *to = is_there ? static_cast<C>(*from) : C(0);
-}
-
 /// Copies a pack of neighbouring elements, or sets zeros. Both addresses are aligned for the pack. `from` can be read
 /// in any case.
 template <int Bytes, class T>
@@ -84,6 +72,16 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_pack_or_zeros(const T* from, bool is_there
 #else
   for (int i = 0; i < Bytes / static_cast<int>(sizeof(T)); ++i) to[i] = is_there ? from[i] : T(0);
 #endif
+}
+
+/// Copies an element, or sets zero. `from` can be read in any case.
+template <class C, class T>
+KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_there, C* to) {
+  if constexpr (std::is_same_v<T, C>) {
+    copy_pack_or_zeros<sizeof(C)>(from, is_there, to);
+  } else {
+    *to = is_there ? static_cast<C>(*from) : C(0);
+  }
 }
 
 /// Stores neighbouring elements at once, to an address aligned for them. An assignment may become a store for each.

@@ -44,8 +44,8 @@ struct tensor_layout {
   static constexpr int most_resident_teams = 2;  ///< of a multiprocessor
   static constexpr int bytes_of_cell = 16;
   static constexpr int words_of_step = 128;  ///< of a tile of weights
-  /// The words of a staged row whose cells a thread makes, one of each half: to find them takes as long as to make
-  /// some.
+  /// A thread makes the cells of this number of words of a staged row, one in each half of the row. To find a row takes
+  /// as long as to make its cells, so it finds one for both.
   static constexpr int words_of_work = 2;
 
   int images = 0;  ///< of an item; 0: there is no layout
@@ -56,7 +56,7 @@ struct tensor_layout {
   int band_columns = 1;             ///< of the convolution
   std::int8_t stacked_rows = 1;     ///< 1, 2, 4, 8 or 16
   std::int8_t stacked_columns = 1;  ///< 1 or 2
-  std::int8_t warp_tiles = 1;       ///< tiles of weights that a warp multiplies with at a time: 1, 2 or 4
+  std::int8_t warp_tiles = 1;       ///< tiles of weights that a warp multiplies at once: 1, 2 or 4
   std::int8_t cell_channels = 1;
   std::int8_t pack_bytes = 0;   ///< of images that arrive at once; 0: single elements
   std::int8_t result_pack = 1;  ///< neighbouring results that one store takes
@@ -65,11 +65,11 @@ struct tensor_layout {
   std::uint16_t segments = 1;         ///< cells of a row of the filter
   std::uint16_t slices = 1;           ///< of the channels
   std::uint16_t staged_channels = 1;  ///< of an image and a slice
-  std::int16_t first_staged = 0;      ///< where the first cell of a row begins in a staged row; before it, if negative
-  int parts = 1;                      ///< of the weights, each for a team
-  int part_tiles = 1;                 ///< a multiple of warp_tiles
-  int filter_lines = 1;               ///< rows of the taller filter
-  int slice_groups = 1;               ///< of channels
+  std::int16_t first_staged = 0;  ///< the element of a staged row that its first cell begins with; negative in padding
+  int parts = 1;                  ///< of the weights, each for a team
+  int part_tiles = 1;             ///< a multiple of warp_tiles
+  int filter_lines = 1;           ///< rows of the taller filter
+  int slice_groups = 1;           ///< of channels
 
   int staged_pitch = 0;  ///< from a staged row to the next, in elements
   int staged_plane = 0;  ///< from a staged channel to the next, in elements
@@ -77,8 +77,8 @@ struct tensor_layout {
 
   int plane_rows = 0;  ///< of a channel
   int row_cells = 0;   ///< of a row; an even number of 16-bit cells
-  /// Cells of columns that differ by the distance of two places are neighbours: this is the distance between those
-  /// which do not; 0 if no place meets such cells.
+  /// The cells that a weight meets at neighbouring places are neighbours. This is the distance, in cells, from those of
+  /// a column to those of the next column; 0 if the filter meets only one of them.
   int column_distance = 0;
   int pitch = 0;  ///< from a row to the next, in cells
   int cells = 0;
@@ -96,9 +96,9 @@ struct tensor_layout {
   KOKKOS_FUNCTION int image_cells() const { return slice_groups * plane_cells(); }
   KOKKOS_FUNCTION int cells_of_group() const { return filter_lines * segments; }
   KOKKOS_FUNCTION int steps() const { return (slice_groups * cells_of_group() + 1) / 2; }
-  /// Of a slice and a part.
+  /// The weights of a slice and a part.
   KOKKOS_FUNCTION int weights_words() const { return part_tiles * steps() * words_of_step; }
-  /// Those of the next slice arrive while a slice is used.
+  /// With several slices, the weights of the next one arrive while those of a slice are used.
   KOKKOS_FUNCTION int weights_buffers() const { return slices > 1 ? 2 : 1; }
   KOKKOS_FUNCTION int places_of_image(int window) const {
     const int columns = place_columns();
@@ -123,7 +123,7 @@ struct tensor_layout {
   std::int64_t image_bands(std::int64_t of_images) const { return of_images * bands * column_bands; }
 };
 
-/// Two cells that a step multiplies, or one of them. The filter has more cells than it has weights for.
+/// One of the two cells that a step multiplies for each place. If their number is odd, the last step has only one.
 struct tensor_cell {
   int group;    ///< of channels, in the slice
   int line;     ///< row of the taller filter

@@ -28,8 +28,8 @@ class direct_device_estimate {
 
   /// The teams that a multiprocessor holds.
   std::int64_t resident_teams(const direct_device_layout& layout) const {
-    constexpr std::int64_t reserved_bytes = 1024;
-    const std::int64_t bytes = (layout.scratch_elements() + 16) * static_cast<std::int64_t>(sizeof(C)) + reserved_bytes;
+    const std::int64_t bytes =
+        (layout.scratch_elements() + 16) * static_cast<std::int64_t>(sizeof(C)) + team_resources::reserved_bytes;
     return std::clamp<std::int64_t>(
         std::min(resources_.bytes_of_multiprocessor / bytes, resources_.threads_of_multiprocessor / layout.threads), 1,
         16);

@@ -15,7 +15,7 @@
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Images, and rows and columns of them, that a team computes at a time.
+/// What a team computes at a time: some whole images, or a band of rows and columns of one image.
 struct tensor_item {
   std::int64_t first_image;
   int images;
@@ -66,8 +66,8 @@ class staged_images {
     return item.first_row * static_cast<int>(problem.row_stride) - static_cast<int>(problem.row_padding);
   }
 
-  /// Where an item's first row is in the stage, from the beginning of a plane on: planes arrive from an aligned element
-  /// on.
+  /// The place of an item's first row in a staged plane, in elements. A plane is brought from an aligned element on, so
+  /// the row may begin behind the plane's first element.
   KOKKOS_FORCEINLINE_FUNCTION static int offset_of(const convolution_problem<T>& problem, const tensor_layout& layout,
                                                    const tensor_item& item) {
     const int first = first_row_of(problem, item) * layout.staged_pitch;
@@ -117,7 +117,7 @@ class staged_images {
     const int first = first_row_of(problem, item) * layout.staged_pitch & ~(pack - 1);
     const int end = static_cast<int>(problem.height * problem.width);
     const int first_channel = slice * layout.staged_channels, planes = item.images * layout.staged_channels;
-    // A warp brings a plane, or all of them bring one after the other, if there are few.
+    // Each warp brings planes of its own. If there are fewer planes than warps, all warps bring each plane together.
     const bool are_many = planes >= Threads / lanes;
     const int first_pack = (are_many ? thread % lanes : thread) * pack, distance = (are_many ? lanes : Threads) * pack;
     PRUMO_KEEP_LOOP

@@ -23,12 +23,12 @@ constexpr std::int64_t most_extent = 1 << 15;
 /// of the right operand from the scratch memory.
 double time_of_step(int warp_tiles) { return std::max(18.0 + 4.0 * warp_tiles, 10.0 * warp_tiles); }
 constexpr double time_of_turn = 30.0;
-constexpr double time_of_results = 50.0;     ///< of a turn and a tile of weights
-constexpr double time_of_cell = 0.4;         ///< and of the word that it begins in
-constexpr double time_of_single_word = 0.6;  ///< what a word takes more that is not brought in packs
-constexpr double time_of_weight = 1.2;       ///< a word that a team arranges
-constexpr double time_of_launch = 3000.0;    ///< of the kernel that arranges them instead
-constexpr double time_of_slice = 700.0;      ///< barriers, and what is waited for
+constexpr double time_of_results = 50.0;     ///< for each turn and each tile of weights
+constexpr double time_of_cell = 0.4;         ///< to make a cell
+constexpr double time_of_single_word = 0.6;  ///< more for each word that is not brought in packs
+constexpr double time_of_weight = 1.2;       ///< for each word of weights that a team arranges itself
+constexpr double time_of_launch = 3000.0;    ///< of the kernel that arranges the weights instead
+constexpr double time_of_slice = 700.0;      ///< for barriers, and for data that has not arrived yet
 
 /// What is tried: how much of the weights and of an image a team takes at a time.
 struct tensor_cut {

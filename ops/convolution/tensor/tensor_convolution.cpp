@@ -45,6 +45,12 @@ bool pools_in_kernel(const convolution_problem<T>& problem) {
          window.column_stride == side && window.row_padding == 0 && window.column_padding == 0;
 }
 
+/// Whether a pass of its own pools.
+template <class T>
+bool has_pooling_pass(const convolution_problem<T>& problem) {
+  return problem.is_pooled() && !pools_in_kernel(problem);
+}
+
 /// Whether images of one channel are left to `direct`, which has kernels for them. On an H200, `tensor` took 1.1 to 2
 /// times as long for f32 with filters of 5 x 5 and 7 x 7, and 0.8 of the time with 3 x 3. With 16 bits, it took 1.1 to
 /// 1.4 times as long with 6 filters of 5 x 5 and maxima of their results, 0.7 with 16 filters of 3 x 3, and 0.4 to 0.9
@@ -82,7 +88,7 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
       return "images of one channel have so few products that the kernel without matrix units is faster";
     }
     auto plain = problem;
-    if (problem.is_pooled() && !pools_in_kernel(problem)) {
+    if (has_pooling_pass(problem)) {
       if (problem.pooling == convolution_pooling::mean && sizeof(T) == 2) {
         return "the mean of results that were rounded to 16 bits would be rounded twice";
       }
@@ -97,7 +103,7 @@ std::string prepare_tensor(const Kokkos::Cuda& instance, const convolution_probl
                                    [&] { return best_tensor_layout(plain, team_resources_of(instance)); });
     if (prepared.tensor.images == 0)
       return "a row of an image and the filters do not fit into a multiprocessor's memory";
-    if (plain.is_pooled() != problem.is_pooled() && has_few_channels(prepared.tensor)) {
+    if (has_pooling_pass(problem) && has_few_channels(prepared.tensor)) {
       return "with few output channels, the pass that pools takes longer than the matrix units save";
     }
     return {};
@@ -133,7 +139,7 @@ void run_tensor(context<Kokkos::Cuda>& ctx, const convolution_problem<T>& proble
                 const prepared_convolution& prepared) {
   if constexpr (!std::is_same_v<T, double>) {
     const tensor_layout& layout = prepared.tensor;
-    const bool has_pass = problem.is_pooled() && !pools_in_kernel(problem);
+    const bool has_pass = has_pooling_pass(problem);
     const std::int64_t at_once = images_before_pooling(problem);
     const std::int64_t results = has_pass ? at_once * problem.out_channels * problem.rows * problem.columns : 0;
     const std::int64_t result_words =

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 
 namespace prumo::backend {
@@ -23,20 +24,29 @@ bool has_large_extents(const convolution_problem<T>& problem, std::int64_t most_
                    problem.row_stride, problem.column_stride}) > most_extent;
 }
 
-/// The words of scratch memory that each team can have if a multiprocessor holds some of them.
+/// The scratch memory of each team, in words, if a multiprocessor holds this number of teams.
 inline int words_of_team(int teams, const team_resources& resources) {
-  constexpr std::int64_t reserved = 1024;  // by the driver, for each team
   constexpr std::int64_t for_alignment = 64;
-  const std::int64_t bytes =
-      std::min<std::int64_t>(resources.bytes_of_multiprocessor / teams - reserved, resources.bytes_of_team);
+  const std::int64_t bytes = std::min<std::int64_t>(
+      resources.bytes_of_multiprocessor / teams - team_resources::reserved_bytes, resources.bytes_of_team);
   return static_cast<int>(std::max<std::int64_t>(0, bytes - for_alignment) / 4);
 }
 
-/// Whether numbers of elements are multiples of a pack, and an address is aligned for it.
+/// Whether an address is aligned for packs, and all distances are multiples of a pack. Both are in elements.
 template <class T>
 bool has_packs(const T* data, std::int64_t elements_of_pack, std::initializer_list<std::int64_t> distances) {
   return reinterpret_cast<std::uintptr_t>(data) % (static_cast<std::uintptr_t>(elements_of_pack) * sizeof(T)) == 0 &&
          std::ranges::all_of(distances, [=](std::int64_t each) { return each % elements_of_pack == 0; });
+}
+
+/// The largest pack, in elements, for which has_packs() holds; 0 if there is none.
+template <class T>
+std::int64_t largest_pack(const T* data, std::initializer_list<std::int64_t> distances) {
+  for (const std::int64_t bytes : {16, 8, 4}) {
+    const std::int64_t pack = bytes / static_cast<std::int64_t>(sizeof(T));
+    if (has_packs(data, pack, distances)) return pack;
+  }
+  return 0;
 }
 
 /// The neighbouring results that one store takes: 8 bytes, or two maxima.
@@ -87,43 +97,33 @@ void cut_stage(tensor_layout& layout, const convolution_problem<T>& problem, std
     layout.staged_pitch = static_cast<int>(pitch);
     layout.staged_plane = static_cast<int>(of_plane);
   };
-  const auto begin_at = [&](std::int64_t staged) {  // of the padded row
-    layout.first_cell = static_cast<std::int8_t>((of_word - staged % of_word) % of_word);
-    layout.first_staged = static_cast<std::int16_t>(staged - layout.first_cell);
-  };
   const bool has_whole_rows = layout.column_bands == 1 && x.column_stride == 1 && x.row_stride == problem.width;
-  for (const std::int64_t bytes : {16, 8, 4}) {
-    const std::int64_t pack = bytes / static_cast<std::int64_t>(sizeof(T));
-    if (has_whole_rows && layout.bands == 1 && x.channel_stride == plane &&
-        has_packs(x.data, pack, {problem.in_channels * plane, x.image_stride, layout.staged_channels * plane})) {
-      choose(tensor_stage::images, pack, problem.width, plane);
-      // Rows of an odd number of elements do not begin with words. Cells are made of elements then.
-      layout.first_staged = static_cast<std::int16_t>(-problem.column_padding);
-      layout.first_cell = 0;
-      if (problem.width % of_word == 0) begin_at(-problem.column_padding);
-      return;
+  const bool has_whole_planes = has_whole_rows && layout.bands == 1 && x.channel_stride == plane;
+  const std::int64_t pack_of_images =
+      has_whole_planes
+          ? largest_pack(x.data, {problem.in_channels * plane, x.image_stride, layout.staged_channels * plane})
+          : 0;
+  const std::int64_t pack_of_planes =
+      has_whole_rows ? largest_pack(x.data, {plane, x.channel_stride, x.image_stride}) : 0;
+  if (pack_of_images > 0 || pack_of_planes > 0) {
+    if (pack_of_images > 0) {
+      choose(tensor_stage::images, pack_of_images, problem.width, plane);
+    } else {
+      choose(tensor_stage::planes, pack_of_planes, problem.width,
+             round_up(needed_rows * problem.width + pack_of_planes - 1, pack_of_planes));
     }
-  }
-  for (const std::int64_t bytes : {16, 8, 4}) {
-    const std::int64_t pack = bytes / static_cast<std::int64_t>(sizeof(T));
-    if (!has_whole_rows || !has_packs(x.data, pack, {plane, x.channel_stride, x.image_stride})) continue;
-    choose(tensor_stage::planes, pack, problem.width, round_up(needed_rows * problem.width + pack - 1, pack));
-    layout.first_staged = static_cast<std::int16_t>(-problem.column_padding);
-    layout.first_cell = 0;
-    if (problem.width % of_word == 0) begin_at(-problem.column_padding);
+    // Rows of an odd number of elements do not begin with words. Cells are made of elements then.
+    const bool has_words = problem.width % of_word == 0;
+    layout.first_cell = static_cast<std::int8_t>(has_words ? problem.column_padding % of_word : 0);
+    layout.first_staged = static_cast<std::int16_t>(-problem.column_padding - layout.first_cell);
     return;
   }
-  std::int64_t pack = 0;
-  for (const std::int64_t bytes : {16, 8, 4}) {
-    const std::int64_t elements = bytes / static_cast<std::int64_t>(sizeof(T));
-    const bool has_aligned_bands =
-        layout.column_bands == 1 || layout.band_columns * problem.column_stride % elements == 0;
-    if (pack > 0 || x.column_stride != 1 || !has_aligned_bands ||
-        !has_packs(x.data, elements, {problem.width, x.row_stride, x.channel_stride, x.image_stride})) {
-      continue;
-    }
-    pack = elements;
-  }
+  // A band begins with an element that is aligned, if the columns from a band to the next one are whole packs.
+  const std::int64_t band_distance = layout.column_bands == 1 ? 0 : layout.band_columns * problem.column_stride;
+  const std::int64_t pack =
+      x.column_stride == 1
+          ? largest_pack(x.data, {problem.width, x.row_stride, x.channel_stride, x.image_stride, band_distance})
+          : 0;
   // Rows begin with an element that is aligned.
   const std::int64_t skipped = pack == 0 ? 0 : round_up(problem.column_padding, pack) - problem.column_padding;
   const std::int64_t pitch = round_up(skipped + needed_columns, std::max(pack, of_word));

@@ -7,6 +7,7 @@
 
 #include "convolution_problem.hpp"
 #include "tensor_cells.hpp"
+#include "tensor_targets.hpp"
 #include "tensor_weights.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
@@ -14,15 +15,6 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// Where the results of a place go.
-struct alignas(8) tensor_target {
-  unsigned distance;  ///< from the first result of an item and a channel, in bytes
-  int row_column;     ///< of the convolution, among those of the item: 16 bits each
-
-  KOKKOS_FORCEINLINE_FUNCTION int row() const { return row_column >> 16; }
-  KOKKOS_FORCEINLINE_FUNCTION int column() const { return row_column & 0xffff; }
-};
 
 /// T is f16, bf16 or float.
 /// \tparam Window the side of the windows whose maxima are stored; 1: nothing is pooled

@@ -38,7 +38,6 @@ class tensor_kernel : tensor_inputs<T, Window> {
   using inputs::problem_;
   using inputs::scratch_of;
   using inputs::set_up;
-  using inputs::units_of_window;
   using typename inputs::scratch;
   using typename inputs::word;
   using results = tensor_results<T, WarpTiles, Window>;

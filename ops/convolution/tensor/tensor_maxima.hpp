@@ -8,8 +8,8 @@
 #include "gemm_activation.hpp"
 #include "pooling_kernel.hpp"
 #include "scratch_copies.hpp"
-#include "tensor_inputs.hpp"
 #include "tensor_products.hpp"
+#include "tensor_targets.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
@@ -18,42 +18,6 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
-
-/// What is there of an item's results. Some of its places may lie behind the last results.
-struct item_extents {
-  int places;
-  int rows;  ///< of the convolution; those of windows alone
-  int columns;
-
-  /// \tparam Window the side of the windows whose maxima are stored; 1: nothing is pooled
-  template <int Window, class T>
-  KOKKOS_FORCEINLINE_FUNCTION static item_extents of(const convolution_problem<T>& problem, const tensor_layout& layout,
-                                                     const tensor_item& item) {
-    const auto extent = [](std::int64_t all, std::int64_t windows, int first, int of_band) {
-      // Where their number was rounded down, there are rows behind the last window.
-      const std::int64_t of_windows = windows * Window, end = all < of_windows ? all : of_windows;
-      const std::int64_t left = end > first ? end - first : 0;
-      return left < of_band ? static_cast<int>(left) : of_band;
-    };
-    return {item.images * layout.places_of_image(Window),
-            extent(problem.rows, problem.y_rows, item.first_row, layout.band_rows()),
-            extent(problem.columns, problem.y_columns, item.first_column, layout.band_columns)};
-  }
-};
-
-/// Where the results of a thread's rows of weights go.
-template <int WarpTiles>
-struct tensor_targets {
-  /// From the results of the item's first place and channel, of the lower and the upper half of a tile, in bytes.
-  unsigned distance[WarpTiles][2];
-  int stacked[WarpTiles][2];  ///< the row of the unit; behind all rows if there are no results
-};
-
-/// Compilers add 32 bits to an address that is the same for all threads in one instruction.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T* tensor_result_at(T* first, unsigned bytes) {
-  return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + bytes);
-}
 
 /// T is f16, bf16 or float.
 /// \tparam Window the side of the windows

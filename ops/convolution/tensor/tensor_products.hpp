@@ -28,7 +28,7 @@ struct tensor_sums {
       PRUMO_UNROLL
       for (int tile = 0; tile < tiles; ++tile) {
         PRUMO_UNROLL
-        for (int i = 0; i < 4; ++i) function(of_weights, i, values[of_weights][tile][i]);
+        for (int i = 0; i < 4; ++i) function(values[of_weights][tile][i]);
       }
     }
   }

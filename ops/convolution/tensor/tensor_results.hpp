@@ -9,6 +9,7 @@
 #include "scratch_copies.hpp"
 #include "tensor_maxima.hpp"
 #include "tensor_products.hpp"
+#include "tensor_targets.hpp"
 #include "tensor_unit.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
@@ -90,9 +91,9 @@ class tensor_results {
     const activation_function function = problem_.activation;
     if (function == activation_function::none) return;
     if (function == activation_function::relu) {
-      sums.for_each([](int, int, float& sum) { sum = prumo::maximum(sum, 0.0f); });
+      sums.for_each([](float& sum) { sum = prumo::maximum(sum, 0.0f); });
     } else {
-      sums.for_each([=](int, int, float& sum) { sum = activated_at_length(function, sum); });
+      sums.for_each([=](float& sum) { sum = activated_at_length(function, sum); });
     }
   }
 

@@ -35,7 +35,7 @@ class device_weights_choice {
   direct_weights_layout best() const {
     const split_of_weights split = best_split();
     if (split.channel_tiles == 0 || is_too_large()) return {};
-    const std::int64_t half = resources_.bytes_of_multiprocessor / 2 - reserved_bytes;
+    const std::int64_t half = resources_.bytes_of_multiprocessor / 2 - team_resources::reserved_bytes;
     for (const int buffers : {2, 1}) {
       const std::int64_t bytes = buffers == 2 ? std::min(half, resources_.bytes_of_team) : resources_.bytes_of_team;
       const direct_weights_layout layout = with_fewest_turns(split, buffers, bytes);
@@ -131,8 +131,6 @@ class device_weights_choice {
   }
 
  private:
-  static constexpr std::int64_t reserved_bytes = 1024;  // of a team
-
   std::int64_t lines() const {
     return tile_.filter_columns == 0 ? inputs_.filter_rows * inputs_.filter_columns : inputs_.filter_rows;
   }

@@ -14,6 +14,9 @@
 namespace prumo::detail {
 
 struct team_resources {
+  /// What the driver takes of a multiprocessor's memory for each team.
+  static constexpr std::int64_t reserved_bytes = 1024;
+
   std::int64_t multiprocessors = 1;
   std::int64_t bytes_of_team = 48 << 10;            ///< the most scratch memory that one team may have
   std::int64_t bytes_of_multiprocessor = 64 << 10;  ///< for all teams that it holds
