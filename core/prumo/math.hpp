@@ -170,6 +170,20 @@ KOKKOS_FORCEINLINE_FUNCTION C exp_of_nonpositive(C x) {
   }
 }
 
+/// tanh(x), for a result that is rounded to 16 bits.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class C>
+KOKKOS_FORCEINLINE_FUNCTION C tanh_for_halves(C x) {
+  if constexpr (is_simd<C>) {
+    return tanh_for_halves_on_host(x);
+  } else {
+    if constexpr (std::is_same_v<C, float>) {
+      KOKKOS_IF_ON_HOST((return tanh_for_halves_on_host(x);))
+    }
+    return prumo::tanh(x);
+  }
+}
+
 #if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
 
 /// a / (b + rest) within a unit in the last place, for 1 <= b, a <= b and a rest that is less than the rounding of b. A

@@ -139,6 +139,21 @@ def fit_quotient(function, tolerance, last, degrees, points, rounds):
     return best
 
 
+def tanh_quotient(u):
+    """tanh(x) / x for u = x^2"""
+    if u < mp.mpf(10) ** -12:
+        return 1 - u / 3
+    return mp.tanh(mp.sqrt(u)) / mp.sqrt(u)
+
+
+def fit_half_tanh():
+    """tanh for results of 16 bits, up to 4.6 and a little more."""
+    worst, numerator, denominator = fit_quotient(tanh_quotient, lambda u: mp.mpf(1), mp.mpf("21.2"), (3, 3), 200, 60)
+    print(f"tanh for 16 bits, in u = x^2: largest error {mp.nstr(worst, 3)}")
+    print("  " + ", ".join(float(rounded(c, 24)).hex() for c in numerator))
+    print("  " + ", ".join(float(rounded(c, 24)).hex() for c in denominator))
+
+
 def fit_normal_tail():
     """The quotients of gelu. Their errors count as much as Q(y) does beside 1, as long as that is more than in ulp."""
     for bits, degrees, last, near, far, rounds in ((24, (4, 4), "14.6", "1e-7", "5e-7", 60),
@@ -235,6 +250,7 @@ def main():
                            ("cos(pi x): (cos(pi x) - 1) / x^2", cosine_tail)):
             fit(f"{name} in z = x^2, {bits} bits", tail, lambda z: z + mp.mpf(10) ** -3, mp.mpf(10) ** -9,
                 mp.mpf(1) / 16, degree, bits)
+    fit_half_tanh()
     fit_normal_tail()
     fit_normal_tail_table()
     for bits, low_bits in ((24, 15), (53, 42)):

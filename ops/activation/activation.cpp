@@ -13,7 +13,7 @@ void sigmoid(instance_ref space, const array_ref& x, const array_ref& y) {
 
 void tanh(instance_ref space, const array_ref& x, const array_ref& y) {
   static const detail::elementwise_name name("prumo::tanh");
-  const auto formula = [&]<class C>() { return tanh_formula<C>{}; };
+  const auto formula = [&]<class C, class T>() { return tanh_formula<C, T>{}; };
   detail::run_elementwise(name, space, formula, named_array{"y", y}, named_array{"x", x});
 }
 

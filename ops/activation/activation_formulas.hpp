@@ -19,14 +19,20 @@ struct sigmoid_formula {
   }
 };
 
-template <class C>
+/// \tparam Stored the type that results are rounded to
+template <class C, class Stored = C>
 struct tanh_formula {
-  static constexpr double host_nanoseconds = 0.35;
+  static constexpr bool is_rounded = sizeof(Stored) < sizeof(C);
+  static constexpr double host_nanoseconds = is_rounded ? 0.2 : 0.35;
   static constexpr bool takes_vectors = true;
   PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
   template <class V>
   KOKKOS_FORCEINLINE_FUNCTION V operator()(V x) const {
-    return prumo::tanh(x);
+    if constexpr (is_rounded) {
+      return detail::tanh_for_halves(x);
+    } else {
+      return prumo::tanh(x);
+    }
   }
 };
 

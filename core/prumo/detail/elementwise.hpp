@@ -27,15 +27,25 @@ struct elementwise_name {
 template <class T, class Input>
 using type_for = T;
 
-/// Enqueues output = formula(inputs...), element by element, without checks: the formula that
-/// `make_formula.operator()<C>()` makes for the arrays' compute type C. All arrays have the output's type.
+/// The formula for elements of T: `make_formula.operator()<C>()` for their compute type C, or `operator()<C, T>()` if
+/// it depends on how results are rounded.
+template <class T, class MakeFormula>
+auto formula_for(const MakeFormula& make_formula) {
+  if constexpr (requires { make_formula.template operator()<compute_t<T>, T>(); }) {
+    return make_formula.template operator()<compute_t<T>, T>();
+  } else {
+    return make_formula.template operator()<compute_t<T>>();
+  }
+}
+
+/// Enqueues output = formula(inputs...), element by element, without checks: the formula of formula_for(). All arrays
+/// have the output's type.
 template <class MakeFormula, std::same_as<array_ref>... Inputs>
 void enqueue_elementwise(const elementwise_name& name, const instance_ref& space, const MakeFormula& make_formula,
                          const array_ref& output, const Inputs&... inputs) {
   with_space_and_scalar(space.space(), output.type, [&]<class Exec, class T> {
-    const auto formula = make_formula.template operator()<compute_t<T>>();
-    launch_elementwise<T, type_for<T, Inputs>...>(space.instance<Exec>(), name.label, formula, space.working_set(),
-                                                  output, inputs...);
+    launch_elementwise<T, type_for<T, Inputs>...>(space.instance<Exec>(), name.label, formula_for<T>(make_formula),
+                                                  space.working_set(), output, inputs...);
   });
 }
 

@@ -256,6 +256,19 @@ KOKKOS_FORCEINLINE_FUNCTION V tanh_on_host(V x) {
   return with_sign_of(x, a - a * a / (T(1) + h));
 }
 
+/// tanh(x) of float or a vector of it, for results that are rounded to 16 bits: the quotient of x P(x^2) and D(x^2),
+/// with an error of some 2^-22 relative to the result. It takes half of the instructions of tanh_on_host(). The results
+/// of all numbers of f16 and of bf16 were found to be those of the exact tanh, rounded.
+PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+template <class V>
+KOKKOS_FORCEINLINE_FUNCTION V tanh_for_halves_on_host(V x) {
+  using constants = math_constants<float>;
+  const V bounded = not_above(not_below(x, -constants::half_tanh_bound), constants::half_tanh_bound);
+  const V square = bounded * bounded;
+  return close_quotient(bounded * polynomial(constants::half_tanh_above, square),
+                        polynomial(constants::half_tanh_below, square));
+}
+
 /// log(x) = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)) where
 /// s = f / (2 + f) (Muller, "Elementary Functions", 3rd edition, 2016, chapter 11; a minimax polynomial for R).
 PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK

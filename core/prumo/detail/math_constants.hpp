@@ -34,6 +34,9 @@ struct math_constants<float> {
   static constexpr float least_scaled_exp = -132.4f;  // -191 ln 2: scaled up, this power of two has the bits of 0
   static constexpr float twice_expm1_tail[] = {0x1p+1f,        0x1.555580p+0f, 0x1.554bc4p-1f,
                                                0x1.11dabcp-2f, 0x1.5ccc8cp-4f, 0x1.14413cp-5f};
+  static constexpr float half_tanh_bound = 4.6f;  // from here on tanh is 1 in 16 bits
+  static constexpr float half_tanh_above[] = {0x1p+0f, 0x1.01d708p-3f, 0x1.4e5ca6p-9f, 0x1.6dcce2p-18f};
+  static constexpr float half_tanh_below[] = {0x1p+0f, 0x1.d640ccp-2f, 0x1.6d4922p-6f, 0x1.6d5f9ap-13f};
   static constexpr word sqrt_half = 0x3f3504f3u;  // the bits of sqrt(1/2)
   static constexpr float log_tail[] = {0x1.55557ap-1f, 0x1.995e7ep-2f, 0x1.31e9dep-2f};
 };

@@ -231,6 +231,12 @@ template <class T, int Registers>
 [[gnu::always_inline]] inline auto sqrt(const simd_group<T, Registers>& x) {
   return detail::for_each_member<Registers>([](simd<T> each) PRUMO_ALWAYS_INLINE { return prumo::sqrt(each); }, x);
 }
+template <int Registers>
+[[gnu::always_inline]] inline auto close_quotient(const simd_group<float, Registers>& a,
+                                                  const simd_group<float, Registers>& b) {
+  return detail::for_each_member<Registers>(
+      [](simd<float> x, simd<float> y) PRUMO_ALWAYS_INLINE { return close_quotient(x, y); }, a, b);
+}
 template <class T, int Registers>
 [[gnu::always_inline]] inline auto abs(const simd_group<T, Registers>& x) {
   return detail::for_each_member<Registers>([](simd<T> each) PRUMO_ALWAYS_INLINE { return prumo::abs(each); }, x);
