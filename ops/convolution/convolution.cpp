@@ -45,6 +45,8 @@ struct convolution_operation {
         all.push_back(backend::direct_convolution_candidate<Exec, T>());
       } else {
         if (auto tensor = backend::tensor_convolution_candidate<Exec, T>()) all.push_back(*std::move(tensor));
+        if (auto implicit = backend::implicit_gemm_convolution_candidate<Exec, T>())
+          all.push_back(*std::move(implicit));
         all.push_back(backend::direct_device_candidate<Exec, T>());
       }
       all.push_back(backend::unrolled_convolution_candidate<Exec, T>());

@@ -7,6 +7,7 @@
 #include "convolution_geometry.hpp"
 #include "direct_device_layout.hpp"
 #include "gemm_activation.hpp"
+#include "implicit_gemm_layout.hpp"
 #include "pooling_problem.hpp"
 #include "tensor_layout.hpp"
 #include <prumo/backend/candidate.hpp>
@@ -66,8 +67,9 @@ struct convolution_problem : convolution_geometry {
 
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
-  direct_device_layout layout;  ///< of `direct` on a device
-  tensor_layout tensor;         ///< of `tensor`
+  direct_device_layout layout;         ///< of `direct` on a device
+  tensor_layout tensor;                ///< of `tensor`
+  implicit_gemm_layout implicit_gemm;  ///< of `implicit_gemm`
 };
 
 /// Why an implementation that computes in the compute type cannot be used, or an empty string.
@@ -86,6 +88,15 @@ convolution_candidate<Exec, T> direct_convolution_candidate();
 /// The same by tiles of sums in the registers of threads, on devices.
 template <class Exec, class T>
 convolution_candidate<Exec, T> direct_device_candidate();
+
+/// The time that `direct` takes on a device, in cycles of a multiprocessor, about; infinity if it declines.
+template <class Exec, class T>
+double direct_device_time(const Exec& instance, const convolution_problem<T>& problem);
+
+/// The convolution as a matrix product whose right operand is made in a team's scratch memory alone; none where it is
+/// not compiled.
+template <class Exec, class T>
+std::optional<convolution_candidate<Exec, T>> implicit_gemm_convolution_candidate();
 
 /// The convolution in matrix units, of 16-bit images, or of f32 cut to TF32; none where prumo cannot address such
 /// units.

@@ -63,8 +63,8 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_pack_to_scratch(const T* from, C* to) {
   copy_packs_to_scratch<C, Elements, 1>(from, to, 0);
 }
 
-/// Copies a pack of neighbouring elements, or sets zeros. Both addresses are aligned for the pack. `from` can be read
-/// in any case.
+/// Copies a pack of neighbouring elements, or sets zeros. Both addresses are aligned for the pack. `from` is read only
+/// if the elements are there.
 template <int Bytes, class T>
 KOKKOS_FORCEINLINE_FUNCTION void copy_pack_or_zeros(const T* from, bool is_there, T* to) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -74,7 +74,7 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_pack_or_zeros(const T* from, bool is_there
 #endif
 }
 
-/// Copies an element, or sets zero. `from` can be read in any case.
+/// Copies an element, or sets zero. `from` is read only if the element is there.
 template <class C, class T>
 KOKKOS_FORCEINLINE_FUNCTION void copy_element_to_scratch(const T* from, bool is_there, C* to) {
   if constexpr (std::is_same_v<T, C>) {

@@ -2,7 +2,7 @@
 // The device's direct convolution with teams of threads of the host: shapes, strides, and every way to cut them.
 
 #include "direct_device_kernel.hpp"
-#include "emulated_convolution.hpp"
+#include "emulated_direct.hpp"
 
 #include <gtest/gtest.h>
 
@@ -115,10 +115,11 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
       in_rounds += layout.tiles_of_image() * layout.images > 2 * layout.tiles_at_once();
       in_bands += layout.bands > 1;
       in_streams += layout.is_stream;
-      test.template expect_right<Kernel>(
-          layout, "shape " + std::to_string(which) + ": " + std::to_string(layout.images) + " images, " +
-                      std::to_string(layout.bands) + " bands, " + std::to_string(layout.parts) + " parts, " +
-                      std::to_string(layout.chunks) + " chunks, " + std::to_string(layout.buffers) + " buffers");
+      tests::expect_right<Kernel>(test, layout,
+                                  "shape " + std::to_string(which) + ": " + std::to_string(layout.images) +
+                                      " images, " + std::to_string(layout.bands) + " bands, " +
+                                      std::to_string(layout.parts) + " parts, " + std::to_string(layout.chunks) +
+                                      " chunks, " + std::to_string(layout.buffers) + " buffers");
     };
     if (const auto found = choice.best(); found.layout.threads > 0) check(found.layout);
     for (int cut = 0; cut < 3; ++cut) {
@@ -216,7 +217,7 @@ TEST(direct_device_kernel, activates_maxima_in_its_tiles) {
                                  (pooling == convolution_pooling::maximum && activation != activation_function::gelu);
         EXPECT_EQ(layout.tile_window, is_in_tiles ? side : 0);
         EXPECT_NE(layout.keeps_results, is_in_tiles);
-        test.expect_right<direct_device_kernel<float, tile>>(layout, std::string(activation_name(activation)));
+        tests::expect_right<direct_device_kernel<float, tile>>(test, layout, std::string(activation_name(activation)));
       }
     }
   }

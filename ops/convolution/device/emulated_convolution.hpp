@@ -4,7 +4,7 @@
 /// \file
 /// Convolutions of small whole numbers, whose sums are exact, by kernels for devices that run on the host.
 
-#include "direct_device_problem.hpp"
+#include "convolution_problem.hpp"
 #include "emulated_team.hpp"
 #include "pooling_kernel.hpp"
 #include "stored_images.hpp"
@@ -93,9 +93,9 @@ struct convolution_test_case {
 
   /// Computes y and compares each element, and what lies between them.
   template <class Kernel>
-  void expect_right(const direct_device_layout& layout, const std::string& what) {
+  void expect_right(const Kernel& kernel, const std::string& what) {
     std::fill(y.memory.begin(), y.memory.end(), T(-77.0f));
-    run_emulated_teams(Kernel(direct_device_problem(problem), dtype_of<T>(), layout));
+    run_emulated_teams(kernel);
     std::vector<T> expected(y.memory.size(), T(-77.0f));
     for (std::int64_t n = 0; n < problem.images; ++n) {
       for (std::int64_t m = 0; m < problem.out_channels; ++m) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device's convolution with a ring of images, by teams of threads of the host: shapes, rings, and shares of images.
 
-#include "emulated_convolution.hpp"
+#include "emulated_direct.hpp"
 #include "ring_device_kernel.hpp"
 
 #include <gtest/gtest.h>
@@ -73,9 +73,9 @@ void expect_random_images(int shapes, std::uint32_t seed) {
       reused += of_team > places;
       shared += test.problem.images % layout.teams != 0;
       whole += of_team > 0;
-      test.template expect_right<Kernel>(layout, "shape " + std::to_string(which) + ": " +
-                                                     std::to_string(layout.teams) + " teams, " +
-                                                     std::to_string(places) + " places");
+      tests::expect_right<Kernel>(test, layout,
+                                  "shape " + std::to_string(which) + ": " + std::to_string(layout.teams) + " teams, " +
+                                      std::to_string(places) + " places");
     }
   }
   EXPECT_GT(run, shapes / 2);

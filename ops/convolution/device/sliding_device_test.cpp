@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device's sliding convolution with teams of threads of the host: shapes, strides, and every way to share the rows.
 
-#include "emulated_convolution.hpp"
+#include "emulated_direct.hpp"
 #include "sliding_device_choice.hpp"
 
 #include <gtest/gtest.h>
@@ -60,8 +60,8 @@ void expect_random_gradients(int shapes, std::uint32_t seed) {
         above += row > erased.height;
         odd += row % 2 == 1;
       }
-      test.template expect_right<Kernel>(
-          layout, "shape " + std::to_string(which) + ", " + std::to_string(layout.teams) + " teams");
+      tests::expect_right<Kernel>(test, layout,
+                                  "shape " + std::to_string(which) + ", " + std::to_string(layout.teams) + " teams");
     }
   }
   EXPECT_GT(inside, 0);  // teams that begin inside of images, and below them

@@ -36,8 +36,8 @@ struct convolution_options {
   activation_function activation = activation_function::none;
   convolution_pooling pooling = convolution_pooling::none;
   pooling_window window = {};  ///< used if there is pooling
-  /// The name of the implementation to use (`tensor`, `direct`, `unrolled_gemm`, `portable`); empty for the first one
-  /// that can compute the convolution.
+  /// The name of the implementation to use (`tensor`, `implicit_gemm`, `direct`, `unrolled_gemm`, `portable`); empty
+  /// for the first one that can compute the convolution.
   std::string_view implementation = {};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tensor_choice.hpp"
 
-#include "item_shares.hpp"
+#include "device/item_shares.hpp"
 #include "tensor_cuts.hpp"
 #include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>

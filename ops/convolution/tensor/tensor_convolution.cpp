@@ -14,27 +14,6 @@ namespace {
 
 #if defined(PRUMO_HAS_TENSOR_UNITS)
 
-/// The images whose results are kept until they are pooled. They should not leave the device's cache.
-template <class T>
-std::int64_t images_before_pooling(const convolution_problem<T>& problem) {
-  constexpr std::int64_t cached_bytes = std::int64_t{24} << 20;
-  const std::int64_t bytes = problem.out_channels * problem.rows * problem.columns * std::int64_t{sizeof(T)};
-  return std::clamp<std::int64_t>(cached_bytes / std::max<std::int64_t>(1, bytes), 1,
-                                  std::max<std::int64_t>(1, problem.images));
-}
-
-/// The convolution alone of some images, with results without gaps at `results`.
-template <class T>
-convolution_problem<T> without_pooling(const convolution_problem<T>& problem, T* results) {
-  convolution_problem<T> plain = problem;
-  const std::int64_t plane = problem.rows * problem.columns;
-  plain.pooling = convolution_pooling::none;
-  plain.y = {results, problem.out_channels * plane, plane, problem.columns, 1};
-  plain.y_rows = problem.rows;
-  plain.y_columns = problem.columns;
-  return plain;
-}
-
 /// Whether the kernel pools, as far as a thread has whole windows, and activates maxima alone. Other windows are pooled
 /// by a pass of their own.
 template <class T>

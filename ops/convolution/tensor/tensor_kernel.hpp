@@ -13,7 +13,7 @@
 /// The weights behind a filter's last one are zero. They meet elements that do not belong to the sum, which changes it
 /// only if these are infinite or no numbers. An item that has such an element is computed sum by sum.
 
-#include "item_shares.hpp"
+#include "device/item_shares.hpp"
 #include "tensor_inputs.hpp"
 #include "tensor_products.hpp"
 #include "tensor_results.hpp"

@@ -51,7 +51,8 @@ std::string prepare_cblas(const Exec&, const gemm_problem<T>& problem, blas_form
 
 /// Why the BLAS is so slow that the next candidate is better. That one uses the processor's vectors if it asks for them
 /// at run time, as oneDNN does, or if this was compiled for them.
-std::string_view why_cblas_is_not_chosen() {
+template <class Exec, class T>
+std::string_view why_cblas_is_not_chosen(const Exec&, const gemm_problem<T>&) {
 #if defined(PRUMO_CBLAS_IS_OPENBLAS) && (defined(__AVX2__) || defined(PRUMO_HAS_ONEDNN))
   static const std::string reason = why_openblas_is_slow(openblas_get_corename(), vectors_of_this_processor());
   return reason;
@@ -167,7 +168,7 @@ std::span<const gemm_candidate<Exec, T>> vendor_gemm_candidates(bool) {
     std::vector<gemm_candidate<Exec, T>> list;
 #if defined(PRUMO_HAS_CBLAS)
     list.push_back({"cblas", prepare_cblas<Exec, T>, run_cblas<Exec, T>, false, false,
-                    has_product<T> ? why_cblas_is_not_chosen : nullptr});
+                    has_product<T> ? why_cblas_is_not_chosen<Exec, T> : nullptr});
 #endif
 #if defined(PRUMO_HAS_ONEDNN)
     // Its instructions for 16-bit numbers are not those that the peak of the vector unit is reckoned from.

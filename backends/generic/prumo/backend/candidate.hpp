@@ -38,9 +38,9 @@ struct candidate {
   /// Uses units for matrix products, if the device has them for the type and mode.
   bool uses_matrix_units = false;
 
-  /// Returns why another candidate is the better choice on this machine, or an empty string. It is not asked if the
+  /// Returns why another candidate is the better choice for this problem, or an empty string. It is not asked if the
   /// candidate is named. Null: nothing speaks against it.
-  std::string_view (*why_not_chosen)() = nullptr;
+  std::string_view (*why_not_chosen)(const Exec& instance, const Problem& problem) = nullptr;
 };
 
 /// What an operation does if there is nothing to choose, for example if no entry is to be written.
@@ -79,10 +79,10 @@ const auto& choose(const Exec& instance, const typename Operation::problem& prob
   const auto is_asked = [&](const auto& each) { return named.empty() ? !each.on_request : each.name == named; };
   // Refers to `answer` if prepare() gave it.
   const auto refusal_of = [&](const auto& each, std::string& answer) {
-    if (named.empty() && each.why_not_chosen != nullptr) {
-      if (const std::string_view why = each.why_not_chosen(); !why.empty()) return why;
-    }
     answer = each.prepare(instance, problem, prepared);
+    if (answer.empty() && named.empty() && each.why_not_chosen != nullptr) {
+      return each.why_not_chosen(instance, problem);
+    }
     return std::string_view(answer);
   };
   std::string answer;
