@@ -11,7 +11,7 @@
 
 namespace prumo::tests {
 
-/// Computes y of a test by a kernel, and compares.
+/// Computes y of the test case with a kernel of `direct`, and compares it with the expected results.
 template <class Kernel, class T>
 void expect_right(convolution_test_case<T>& test, const direct_device_layout& layout, const std::string& what) {
   test.expect_right(Kernel(direct_device_problem(test.problem), dtype_of<T>(), layout), what);

@@ -7,7 +7,6 @@
 #include "convolution_problem.hpp"
 #include "implicit_gemm_layout.hpp"
 #include "team_resources.hpp"
-#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -32,6 +31,7 @@ class implicit_gemm_choice {
 
   /// Why the kernel cannot compute the problem, or an empty string. Its numbers of places and channels have 32 bits.
   std::string_view why_not() const {
+    if (problem_.in_channels == 0) return "there is no input channel";
     constexpr std::int64_t most = std::int64_t{1} << 30;
     const std::int64_t sides[] = {problem_.images,      problem_.in_channels,    problem_.height,
                                   problem_.width,       problem_.out_channels,   problem_.filter_rows,

@@ -148,6 +148,7 @@ TEST(implicit_gemm_choice, declines_what_its_numbers_do_not_hold) {
     return std::string(implicit_gemm_choice<float>(problem, large_device()).why_not());
   };
   EXPECT_EQ(refusal(square_images(100, 64, 56, 64, 3)), "");
+  EXPECT_EQ(refusal(square_images(100, 0, 56, 64, 3)), "there is no input channel");
   EXPECT_EQ(refusal(square_images((std::int64_t{1} << 30) + 1, 1, 1, 1, 1)),
             "there are more than 2^30 results of a channel, or a side is longer");
   EXPECT_EQ(refusal(square_images(2, 1, 32768, 1, 1)),
