@@ -99,25 +99,30 @@ auto stored_group(const std::array<float, group_registers * simd<float>::lanes>&
   return results;
 }
 
-/// Groups with NaNs are narrowed in another way than those without.
-TYPED_TEST(half_conversions, groups_with_and_without_nan_narrow_to_the_same_bits) {
+/// Groups with NaNs, or with subnormal numbers, may be narrowed in another way than those without.
+TYPED_TEST(half_conversions, groups_with_and_without_special_numbers_narrow_to_the_same_bits) {
   std::mt19937 random(11);
   std::array<float, group_registers * simd<float>::lanes> numbers;
-  const auto expect_same = [&](const auto& results, std::size_t nan) {
+  const auto expect_same = [&](const auto& results, std::size_t place) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      ASSERT_EQ(results[i].bits, TypeParam(numbers[i]).bits) << "element " << i << ", NaN at " << nan;
+      ASSERT_EQ(results[i].bits, TypeParam(numbers[i]).bits) << "element " << i << ", special number at " << place;
     }
   };
-  for (std::size_t nan = 0; nan <= numbers.size(); ++nan) {
-    for (float& number : numbers) {
-      do {
-        number = bit_cast<float>(static_cast<std::uint32_t>(random()));
-      } while (std::isnan(number));
-    }
-    if (nan < numbers.size()) numbers[nan] = bit_cast<float>(static_cast<std::uint32_t>(random()) | 0x7f800001u);
-    expect_same(stored_group<TypeParam, lane_order::memory>(numbers), nan);
-    if constexpr (std::is_same_v<TypeParam, bf16>) {
-      expect_same(stored_group<TypeParam, lane_order::lower_then_upper>(numbers), nan);
+  constexpr std::uint32_t sign_and_fraction = 0x807fffffu, infinity = 0x7f800000u;
+  for (const std::uint32_t exponent : {infinity, 0u}) {
+    for (std::size_t place = 0; place <= numbers.size(); ++place) {
+      for (float& number : numbers) {
+        do {
+          number = bit_cast<float>(static_cast<std::uint32_t>(random()));
+        } while (!std::isnormal(number));
+      }
+      if (place < numbers.size()) {
+        numbers[place] = bit_cast<float>((static_cast<std::uint32_t>(random()) & sign_and_fraction) | exponent | 1u);
+      }
+      expect_same(stored_group<TypeParam, lane_order::memory>(numbers), place);
+      if constexpr (std::is_same_v<TypeParam, bf16>) {
+        expect_same(stored_group<TypeParam, lane_order::lower_then_upper>(numbers), place);
+      }
     }
   }
 }
