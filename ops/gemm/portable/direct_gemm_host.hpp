@@ -44,9 +44,12 @@ class direct_gemm_host_kernel {
   static constexpr bool may_narrow = !widens || std::is_same_v<T, bf16> || prumo::detail::has_vector_narrowing<T>;
   /// Whether C may go past the caches. Lines that two rows share are written twice then, which costs more than it
   /// saves if rows are short. And if writing takes only a part of the time, ordinary stores are written back while sums
-  /// are computed.
+  /// are computed. A Zen 4 took 1.3 to 2.7 times as long for rows of 100 to 200 numbers that went past the caches,
+  /// whole lines or not, and gains from 300 on.
   static bool may_stream(const gemm_problem<T>& problem, scaled_form form, bool stores_sums) {
-    constexpr std::int64_t line = direct_blocks::line_elements<T>, few_lines = 6, some_lines = 16;
+    constexpr std::int64_t line = direct_blocks::line_elements<T>;
+    constexpr bool gathers_lines_slowly = prumo::detail::compiled_for_zen && simd_bytes >= 64;
+    constexpr std::int64_t few_lines = gathers_lines_slowly ? 18 : 6, some_lines = gathers_lines_slowly ? 18 : 16;
     constexpr std::int64_t short_sum = 16, longer_sum = 20;
     const bool reads_c = form != scaled_form::store && form != scaled_form::scale;
     if (widens || problem.c.column_stride != 1 || reads_c) return false;

@@ -255,15 +255,16 @@ template <class T>
 /// small. Intel's processors take 16 cycles for a division of sixteen floats. An approximate reciprocal, a step of
 /// Newton's method and a correction take half of that. AMD's processors divide as fast as they do this.
 [[gnu::always_inline]] inline simd<float> close_quotient(simd<float> a, simd<float> b) {
-#if defined(__AVX512F__) && !defined(__znver3__) && !defined(__znver4__) && !defined(__znver5__)
-  constexpr unsigned short every_lane = 0xffff;
-  const simd<float> start(__builtin_ia32_rcp14ps512_mask(b.value(), simd<float>::native{}, every_lane));
-  const simd<float> inverse = start * fma(-b, start, simd<float>(2)), quotient = a * inverse;
-  // What is too much is subtracted: what is too little, added, would make +0 of a quotient of -0.
-  return fma(-fma(b, quotient, -a), inverse, quotient);
-#else
-  return a / b;
+#if defined(__AVX512F__)
+  if constexpr (!detail::compiled_for_zen) {
+    constexpr unsigned short every_lane = 0xffff;
+    const simd<float> start(__builtin_ia32_rcp14ps512_mask(b.value(), simd<float>::native{}, every_lane));
+    const simd<float> inverse = start * fma(-b, start, simd<float>(2)), quotient = a * inverse;
+    // What is too much is subtracted: what is too little, added, would make +0 of a quotient of -0.
+    return fma(-fma(b, quotient, -a), inverse, quotient);
+  }
 #endif
+  return a / b;
 }
 [[gnu::always_inline]] inline float close_quotient(float a, float b) { return a / b; }
 
