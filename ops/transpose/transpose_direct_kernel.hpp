@@ -29,7 +29,7 @@ class transpose_direct_kernel {
     return is_run && problem.columns <= most / problem.rows;
   }
 
-  /// Matrices up to this size it transposes faster than the other kernels, or as fast, on an H100;
+  /// Matrices up to this size it transposes faster than the other kernels, or as fast, on an H100 and an H200;
   /// docs/performance-log.md has the times. Neighbouring threads read elements that are a row apart. So it needs either
   /// few rows, because neighbouring teams then read what lies beside, or rows of which one access brings a large part.
   static constexpr std::int64_t most_bytes(std::int64_t rows, std::int64_t columns) {
@@ -39,9 +39,10 @@ class transpose_direct_kernel {
     if (row_bytes <= 12 || rows <= 63) return (is_narrow ? 4096 : 8192) * kibibyte;
     if (rows <= 96) return 12288 * kibibyte;
     if (rows <= 256) return (is_wide ? 2048 : 8192) * kibibyte;
-    if (row_bytes <= 16) return 1536 * kibibyte;
-    if (row_bytes <= 24) return 1024 * kibibyte;
-    if (columns <= 63) return 384 * kibibyte;  // the kernel of narrow sources is faster
+    // With more, the kernel of narrow sources is faster.
+    if (row_bytes <= 16) return (is_narrow ? 704 : is_wide ? 1536 : 1024) * kibibyte;
+    if (row_bytes <= 24) return (is_narrow ? 512 : is_wide ? 1024 : 704) * kibibyte;
+    if (columns <= 63) return (is_wide || row_bytes <= 28 ? 384 : 192) * kibibyte;
     if (rows <= 360 && !is_wide) return (is_narrow ? 2304 : 4096) * kibibyte;
     return (rows <= (is_narrow ? 810 : 700) ? 1280 : 704) * kibibyte;
   }

@@ -64,7 +64,12 @@ class transpose_packs_kernel {
       tile_lines_ = static_cast<int>(lines_);
       const std::int64_t most = (most_packs / tile_lines_ - 1) * pack_elements;
       const std::int64_t shared_out = (length_ + teams_wanted - 1) / teams_wanted;
-      tile_length_ = static_cast<int>(std::clamp<std::int64_t>(shared_out, shortest, most) / unit * unit);
+      // A team of which most threads have nothing to do keeps others from starting.
+      constexpr std::int64_t few_lines = 16, few_teams = 64;
+      const std::int64_t for_all_threads = std::min<std::int64_t>(most, most_threads * pack_elements / tile_lines_);
+      const bool are_idle = tile_lines_ <= few_lines && length_ >= few_teams * for_all_threads;
+      tile_length_ =
+          static_cast<int>(std::clamp(shared_out, are_idle ? for_all_threads : shortest, most) / unit * unit);
     }
     const std::int64_t line_stride = lines_are_read ? source_stride_ : target_stride_;
     // An odd number of packs, so that the lines lie in different banks, and what the lines of the device's memory are
