@@ -50,9 +50,9 @@ std::int64_t host_depth(std::int64_t count) {
     const std::int64_t in_all = std::max(share(terms, lanes) + levels(lanes), last_few) + 1;
     return few_lanes ? std::max(in_few, std::int64_t{short_rows::lanes}) : in_all;
   };
-  const std::int64_t segments = detail::reduction_segments(count);
-  return depth_of(std::min(count, detail::reduction_segment), count < short_rows::longest<C>) +
-         (segments > 1 ? depth_of(segments, false) : 0);
+  const auto segments = detail::reduction_segments::of(count);
+  return depth_of(std::min(count, segments.length), count < short_rows::longest<C>) +
+         (segments.count > 1 ? depth_of(segments.count, false) : 0);
 }
 
 /// Both spaces add up this many columns before they join the others; then come chunks of columns.

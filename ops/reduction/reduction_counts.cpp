@@ -61,9 +61,8 @@ class row_counter {
 template <class Policy>
 void count_row(const Policy& policy, counted_kernels kernels, const specification& choice, const case_row& row) {
   using counting = typename Policy::stored;
-  constexpr std::int64_t length = prumo::detail::reduction_segment;
   const input_values inputs(choice);
-  const std::int64_t segments = prumo::detail::reduction_segments(row.count);
+  const auto [segments, length] = prumo::detail::reduction_segments::of(row.count);
   std::vector<double> numbers;
   std::vector<counting> values, partial(static_cast<std::size_t>(segments));
   row_counter<Policy> counter(policy, kernels);
@@ -139,8 +138,7 @@ flop_counts count_reduction_kernel(reduction kind, counted_kernels kernels, cons
 flop_counts reduction_counts(reduction kind, counted_kernels kernels, dtype type, std::int64_t count) {
   const std::int64_t lanes =
       type == dtype::f64 ? prumo::detail::reduction_lanes<double> : prumo::detail::reduction_lanes<float>;
-  constexpr std::int64_t segment = prumo::detail::reduction_segment;
-  const std::int64_t segments = prumo::detail::reduction_segments(count);
+  const auto [segments, segment] = prumo::detail::reduction_segments::of(count);
   const bool idempotent = kind == reduction::max || kind == reduction::min;
   const auto operations_of = [&](std::int64_t length) {
     return kernels == counted_kernels::of_axes ? operations::of_gathered(length, lanes, idempotent)

@@ -189,7 +189,7 @@ class reduction_launcher {
   }
 
   void reduce_rows_on_host(const row_problem& problem) {
-    const std::int64_t segments = reduction_segments(problem.columns);
+    const std::int64_t segments = reduction_segments::of(problem.columns).count;
     const host_work work = work_of(problem.rows * problem.columns, problem.column_stride);
     if (segments == 1) {
       launch_blocks(context_.instance(), labels_.rows, row_reduction_kernel<Policy>(policy_, problem), work);

@@ -116,18 +116,20 @@ TEST(transpose_direct_kernel, leaves_large_matrices_and_targets_with_gaps_to_oth
   EXPECT_FALSE(takes(640, 513, 640));
   EXPECT_TRUE(takes(320, 3276, 320));
   EXPECT_FALSE(takes(320, 3277, 320));
-  EXPECT_TRUE(takes(1560, 63, 1560));
-  EXPECT_FALSE(takes(1561, 63, 1561));
+  EXPECT_TRUE(takes(780, 63, 780));
+  EXPECT_FALSE(takes(781, 63, 781));
   EXPECT_TRUE(takes(96, 32768, 96));
   EXPECT_FALSE(takes(96, 32769, 96));
   EXPECT_TRUE(takes(256, 8192, 256));
   EXPECT_FALSE(takes(256, 8193, 256));
   EXPECT_TRUE(takes(699050, 3, 699050));
   EXPECT_FALSE(takes(699051, 3, 699051));
-  EXPECT_TRUE(takes(98304, 4, 98304));
-  EXPECT_FALSE(takes(98305, 4, 98305));
-  EXPECT_TRUE(takes(43690, 6, 43690));
-  EXPECT_FALSE(takes(43691, 6, 43691));
+  EXPECT_TRUE(takes(65536, 4, 65536));
+  EXPECT_FALSE(takes(65537, 4, 65537));
+  EXPECT_TRUE(takes(30037, 6, 30037));
+  EXPECT_FALSE(takes(30038, 6, 30038));
+  EXPECT_TRUE(takes(14043, 7, 14043));
+  EXPECT_FALSE(takes(14044, 7, 14044));
   EXPECT_FALSE(takes(std::int64_t{1} << 40, std::int64_t{1} << 40, std::int64_t{1} << 40));
   EXPECT_FALSE(takes(8, 16, 9));
 }

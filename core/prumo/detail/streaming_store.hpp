@@ -27,6 +27,14 @@ bool should_stream(std::size_t footprint_bytes, std::size_t working_set, std::si
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
+/// Whether stores past the caches gain only where many lines follow each other, and none is shared by two rows: on
+/// Zen 4.
+#if defined(__AVX512F__)
+inline constexpr bool streams_few_lines_slowly = compiled_for_zen;
+#else
+inline constexpr bool streams_few_lines_slowly = false;
+#endif
+
 #if defined(__SSE2__)
 
 /// Whether stores past the cache exist here. Otherwise stream_bytes() makes ordinary copies.

@@ -48,8 +48,8 @@ class direct_gemm_host_kernel {
   /// whole lines or not, and gains from 300 on.
   static bool may_stream(const gemm_problem<T>& problem, scaled_form form, bool stores_sums) {
     constexpr std::int64_t line = direct_blocks::line_elements<T>;
-    constexpr bool gathers_lines_slowly = prumo::detail::compiled_for_zen && simd_bytes >= 64;
-    constexpr std::int64_t few_lines = gathers_lines_slowly ? 18 : 6, some_lines = gathers_lines_slowly ? 18 : 16;
+    constexpr bool needs_long_rows = prumo::detail::streams_few_lines_slowly;
+    constexpr std::int64_t few_lines = needs_long_rows ? 18 : 6, some_lines = needs_long_rows ? 18 : 16;
     constexpr std::int64_t short_sum = 16, longer_sum = 20;
     const bool reads_c = form != scaled_form::store && form != scaled_form::scale;
     if (widens || problem.c.column_stride != 1 || reads_c) return false;

@@ -14,7 +14,7 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Results whose elements lie one after the other in order of x: each over segments of fixed length of what is reduced.
+/// Results whose elements lie one after the other in order of x: each over segments of what is reduced.
 /// An array of any strides that is reduced whole is one result.
 template <class Policy>
 class axes_reduction_kernel {
@@ -26,7 +26,9 @@ class axes_reduction_kernel {
   axes_reduction_kernel(const Policy& policy, const problem_type& problem, accumulator* partial)
       : policy_(policy), problem_(problem), results_(problem.kept.size()), partial_(partial) {}
 
-  static std::int64_t segments_of(const problem_type& problem) { return reduction_segments(problem.reduced.size()); }
+  static std::int64_t segments_of(const problem_type& problem) {
+    return reduction_segments::of(problem.reduced.size()).count;
+  }
   std::int64_t blocks() const { return results_ * segments_of(problem_); }
 
   void operator()(std::int64_t block) const {
@@ -34,10 +36,10 @@ class axes_reduction_kernel {
     const std::int64_t which = block - segment * results_;
     const auto place = problem_.place_of(which);
     const std::int64_t count = problem_.reduced.size();
-    const std::int64_t begin = segment * reduction_segment;
+    const std::int64_t length = reduction_segments::of(count).length, begin = segment * length;
     const Policy policy = policy_;
-    const accumulator found = reduce_nest(policy, problem_.reduced, problem_.source + place.source, begin,
-                                          std::min(reduction_segment, count - begin));
+    const accumulator found =
+        reduce_nest(policy, problem_.reduced, problem_.source + place.source, begin, std::min(length, count - begin));
     if (partial_ != nullptr) {
       partial_[block] = found;
     } else {

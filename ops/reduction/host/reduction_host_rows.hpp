@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// The kernels of reductions on the host. Long rows are cut into segments of fixed length; a first kernel reduces
+/// The kernels of reductions on the host. Long rows are cut into segments; a first kernel reduces
 /// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
 
 #include "problem/reduction_problem.hpp"
@@ -10,6 +10,7 @@
 #include "reduction_host_short_rows.hpp"
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -19,13 +20,26 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Elements of a segment of a long row: enough that partial results are few, few enough that they can be shared out.
-inline constexpr std::int64_t reduction_segment = 16384;
+/// The segments of a row. They follow from its columns alone, so results do not depend on the threads.
+struct reduction_segments {
+  /// Elements of a segment: enough that partial results are few, few enough that they can be shared out.
+  static constexpr std::int64_t most_elements = 16384;
 
-/// How many segments a row of this many columns has; a row of none has one.
-inline std::int64_t reduction_segments(std::int64_t columns) {
-  return std::max<std::int64_t>(1, (columns + reduction_segment - 1) / reduction_segment);
-}
+  std::int64_t count;   ///< 1 for a row without columns
+  std::int64_t length;  ///< the last segment may be shorter
+
+  /// Where there are few segments, two threads get equal shares: a thread with two of three segments would take 1.3
+  /// times as long as one with half of the row. More segments than that, and a row in memory takes longer, because each
+  /// of them waits for its first elements.
+  static reduction_segments of(std::int64_t columns) {
+    if (columns <= most_elements) return {1, most_elements};
+    constexpr std::int64_t few = 32, together = 2, unit = 256;
+    std::int64_t count = divide_up(columns, most_elements);
+    if (count < few) count = round_up(count, together);
+    const std::int64_t length = round_up(divide_up(columns, count), unit);
+    return {divide_up(columns, length), length};
+  }
+};
 
 /// The elements that `load` gives, the first of them at `position` where they have one, the next `step` further.
 template <class Joining, class Load>
@@ -80,7 +94,8 @@ class row_reduction_kernel {
 
   row_reduction_kernel(const Policy& policy, const problem_type& problem)
       : policy_(policy), problem_(problem), are_short_(of_short_rows::can_take(problem)) {
-    rows_per_block_ = std::clamp<std::int64_t>(reduction_segment / std::max<std::int64_t>(1, problem.columns), 1, 4096);
+    rows_per_block_ = std::clamp<std::int64_t>(
+        reduction_segments::most_elements / std::max<std::int64_t>(1, problem.columns), 1, 4096);
     // Whole groups of rows.
     if (are_short_) rows_per_block_ = rows_per_block_ / of_short_rows::multiple * of_short_rows::multiple;
   }
@@ -115,22 +130,22 @@ class segment_reduction_kernel {
   using problem_type = row_reduction_problem<stored, typename Policy::result>;
 
   segment_reduction_kernel(const Policy& policy, const problem_type& problem, accumulator* partial)
-      : policy_(policy), problem_(problem), segments_(reduction_segments(problem.columns)), partial_(partial) {}
+      : policy_(policy), problem_(problem), segments_(reduction_segments::of(problem.columns)), partial_(partial) {}
 
-  std::int64_t blocks() const { return problem_.rows * segments_; }
+  std::int64_t blocks() const { return problem_.rows * segments_.count; }
 
   void operator()(std::int64_t block) const {
-    const std::int64_t row = block / segments_;
-    const std::int64_t begin = (block - row * segments_) * reduction_segment;
+    const std::int64_t row = block / segments_.count;
+    const std::int64_t begin = (block - row * segments_.count) * segments_.length;
     partial_[block] =
         reduce_memory(policy_, problem_.source + row * problem_.row_stride + begin * problem_.column_stride,
-                      std::min(reduction_segment, problem_.columns - begin), problem_.column_stride, begin);
+                      std::min(segments_.length, problem_.columns - begin), problem_.column_stride, begin);
   }
 
  private:
   Policy policy_;
   problem_type problem_;
-  std::int64_t segments_;
+  reduction_segments segments_;
   accumulator* partial_;
 };
 
