@@ -92,11 +92,11 @@ KOKKOS_FORCEINLINE_FUNCTION T rsqrt(T x) {
 
 template <detail::vector V>
 [[gnu::always_inline]] inline V maximum(V a, V b) {
-  return prumo::select(a == a, greater_or_second(a, b), a);  // NOLINT(misc-redundant-expression)
+  return prumo::select(a != a, a, greater_or_second(a, b));  // NOLINT(misc-redundant-expression)
 }
 template <detail::vector V>
 [[gnu::always_inline]] inline V minimum(V a, V b) {
-  return prumo::select(a == a, lesser_or_second(a, b), a);  // NOLINT(misc-redundant-expression)
+  return prumo::select(a != a, a, lesser_or_second(a, b));  // NOLINT(misc-redundant-expression)
 }
 template <detail::vector V>
 [[gnu::always_inline]] inline V exp(V x) {
