@@ -24,7 +24,11 @@ class axes_reduction_kernel {
   using accumulator = typename Policy::accumulator;
 
   axes_reduction_kernel(const Policy& policy, const problem_type& problem, accumulator* partial)
-      : policy_(policy), problem_(problem), results_(problem.kept.size()), partial_(partial) {}
+      : policy_(policy),
+        problem_(problem),
+        results_(problem.kept.size()),
+        segment_length_(reduction_segments::of(problem.reduced.size()).length),
+        partial_(partial) {}
 
   static std::int64_t segments_of(const problem_type& problem) {
     return reduction_segments::of(problem.reduced.size()).count;
@@ -36,10 +40,10 @@ class axes_reduction_kernel {
     const std::int64_t which = block - segment * results_;
     const auto place = problem_.place_of(which);
     const std::int64_t count = problem_.reduced.size();
-    const std::int64_t length = reduction_segments::of(count).length, begin = segment * length;
+    const std::int64_t begin = segment * segment_length_;
     const Policy policy = policy_;
-    const accumulator found =
-        reduce_nest(policy, problem_.reduced, problem_.source + place.source, begin, std::min(length, count - begin));
+    const accumulator found = reduce_nest(policy, problem_.reduced, problem_.source + place.source, begin,
+                                          std::min(segment_length_, count - begin));
     if (partial_ != nullptr) {
       partial_[block] = found;
     } else {
@@ -51,6 +55,7 @@ class axes_reduction_kernel {
   Policy policy_;
   problem_type problem_;
   std::int64_t results_;
+  std::int64_t segment_length_;
   accumulator* partial_;
 };
 
