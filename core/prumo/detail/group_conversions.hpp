@@ -81,8 +81,9 @@ template <int Registers>
   return lanes != 0;
 }
 
-/// rounds_by_instruction: whether T is bf16 and the processor has instructions that round floats to it (AVX512_BF16).
-/// They take subnormal numbers for zeros, and leave NaNs what rounded_to_bf16() makes of them.
+/// rounds_by_instruction: whether T is bf16 and the processor has an instruction that rounds floats to it
+/// (AVX512_BF16). The instruction makes zeros of subnormal numbers. Of a NaN it makes what rounded_to_bf16() makes of
+/// it.
 #if defined(__AVX512BF16__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
 template <class T>
 inline constexpr bool rounds_by_instruction = std::is_same_v<T, bf16>;
@@ -162,8 +163,8 @@ template <lane_order Order, nans Nans, int Registers, class T>
   }
 }
 
-/// The same, with one test for the numbers that need a way of their own. Both ways are inlined: a call would force the
-/// registers to memory.
+/// The same, with one test for the numbers that have to be rounded separately. Both ways are inlined: a call would
+/// force the registers to memory.
 template <lane_order Order, int Registers, class T>
 [[gnu::always_inline]] inline void store_group(const simd_group<compute_t<T>, Registers>& group, T* to) {
   constexpr bool treats_nans = std::is_same_v<T, bf16> || (std::is_same_v<T, f16> && has_vector_narrowing<f16>);

@@ -7,8 +7,8 @@
 /// of <prumo/types.hpp>, some twenty operations a number, and 16-bit arrays would take longer than arrays of twice
 /// their size. Compilers widen bf16 well. To round to bf16, masks need half the operations of what compilers make.
 ///
-/// The instructions of AVX512_BF16 take subnormal numbers for zeros, so they are used only for groups of numbers that
-/// were looked through (group_conversions.hpp).
+/// The instructions of AVX512_BF16 make zeros of subnormal numbers. Only group_conversions.hpp uses them, for groups
+/// without such a number.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/simd_group.hpp>

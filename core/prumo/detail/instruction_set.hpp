@@ -25,8 +25,8 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Whether the code is compiled for AMD's Zen 3 to 5, as `-march=native` does there. Their times differ from those of
-/// Intel's processors with the same instructions.
+/// Whether the code is compiled for AMD's Zen 3 to 5, as `-march=native` does there. The same instructions take other
+/// times there than on Intel's processors, so some choices differ.
 #if defined(__znver3__) || defined(__znver4__) || defined(__znver5__)
 inline constexpr bool compiled_for_zen = true;
 #else

@@ -27,8 +27,8 @@ bool should_stream(std::size_t footprint_bytes, std::size_t working_set, std::si
 
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Whether stores past the caches gain only where many lines follow each other, and none is shared by two rows: on
-/// Zen 4.
+/// Whether stores past the caches gain time only if many whole lines follow each other. This is so on a Zen 4: it takes
+/// longer for short rows, and for rows that begin or end within a line.
 #if defined(__AVX512F__)
 inline constexpr bool streams_few_lines_slowly = compiled_for_zen;
 #else

@@ -98,7 +98,7 @@ class implicit_gemm_kernel {
   static constexpr std::int64_t blocks_per_team() { return 1; }
   static constexpr int team_threads() { return threads; }
   std::size_t scratch_bytes() const { return bytes_of(layout_.terms_of_slab); }
-  /// The scratch memory for slabs of some terms.
+  /// The bytes of scratch memory for two slabs of `terms` terms each.
   static constexpr std::size_t bytes_of(int terms) {
     return 2 * static_cast<std::size_t>(terms) * (channels + places) * sizeof(C) + sizeof(pack);
   }
@@ -260,7 +260,7 @@ class implicit_gemm_kernel {
   KOKKOS_FORCEINLINE_FUNCTION void copy_line(const source (&sources)[copied_places], const slab& which, int channel,
                                              int row, int count, std::int64_t step, C* to, int to_step) const {
     const std::int64_t offset = (which.channel + channel) * x_.channel_stride + (which.row + row) * x_.row_stride;
-    const unsigned shift = filter_rows_ * filter_columns_ == 1 ? 0 : 1;  // channels are all there, or none
+    const unsigned shift = filter_rows_ * filter_columns_ == 1 ? 0 : 1;  // then one bit is for all channels
     const C* from[copied_places];
     std::uint32_t there[copied_places];
     PRUMO_UNROLL

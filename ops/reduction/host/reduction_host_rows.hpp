@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The kernels of reductions on the host. Long rows are cut into segments; a first kernel reduces
-/// segments to partial results, a second one combines those of each row. Short rows need one kernel only.
+/// The kernels of reductions on the host. Long rows are cut into segments. A first kernel reduces segments to partial
+/// results, and a second one combines those of each row. Short rows need one kernel only.
 
 #include "problem/reduction_problem.hpp"
 #include "reduction_host_positions.hpp"
@@ -29,8 +29,8 @@ struct reduction_segments {
   std::int64_t length;  ///< the last segment may be shorter
 
   /// Where there are few segments, two threads get equal shares: a thread with two of three segments would take 1.3
-  /// times as long as one with half of the row. More segments than that, and a row in memory takes longer, because each
-  /// of them waits for its first elements.
+  /// times as long as one with half of the row. With more segments than needed, a row that comes from memory takes
+  /// longer, because each segment waits for its first elements.
   static reduction_segments of(std::int64_t columns) {
     if (columns <= most_elements) return {1, most_elements};
     constexpr std::int64_t few = 32, together = 2, unit = 256;

@@ -251,9 +251,10 @@ template <class T>
 #endif
 }
 
-/// a / b within a unit in the last place, if neither b nor its reciprocal is subnormal or infinite, nor a quotient so
-/// small. Intel's processors take 16 cycles for a division of sixteen floats. An approximate reciprocal, a step of
-/// Newton's method and a correction take half of that. AMD's processors divide as fast as they do this.
+/// a / b, with an error of at most a unit in the last place. This holds where b and 1 / b are normal numbers, and the
+/// quotient is not subnormal. Intel's processors take 16 cycles for a division of sixteen floats. An approximate
+/// reciprocal, a step of Newton's method and a correction take half of that. AMD's processors divide as fast as they do
+/// this.
 [[gnu::always_inline]] inline simd<float> close_quotient(simd<float> a, simd<float> b) {
 #if defined(__AVX512F__)
   if constexpr (!detail::compiled_for_zen) {
