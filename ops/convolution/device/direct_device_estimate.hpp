@@ -4,10 +4,11 @@
 /// \file
 /// The time that the direct convolution takes on a device, about.
 
+#include "convolution_tile.hpp"
 #include "direct_device_problem.hpp"
-#include "direct_device_tile.hpp"
 #include "item_shares.hpp"
 #include "team_resources.hpp"
+#include <prumo/detail/team_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -7,8 +7,8 @@
 /// The instructions that a tile needs shall fit into a multiprocessor's cache for them. With all that
 /// direct_device_results.hpp does for any problem, they do not, which took up to a fifth of the time.
 
+#include "convolution_sums.hpp"
 #include "direct_device_layout.hpp"
-#include "direct_device_tile.hpp"
 #include "scratch_copies.hpp"
 #include <prumo/math.hpp>
 

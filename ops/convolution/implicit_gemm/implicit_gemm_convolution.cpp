@@ -3,6 +3,7 @@
 #include "implicit_gemm_kernel.hpp"
 #include "pooled_results.hpp"
 #include "recent_layouts.hpp"
+#include "weight_columns_kernel.hpp"
 #include <prumo/detail/launch.hpp>
 #include <prumo/detail/rounding.hpp>
 #include <prumo/spaces.hpp>

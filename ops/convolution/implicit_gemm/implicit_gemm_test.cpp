@@ -5,6 +5,7 @@
 #include "device/emulated_convolution.hpp"
 #include "implicit_gemm_choice.hpp"
 #include "implicit_gemm_kernel.hpp"
+#include "weight_columns_kernel.hpp"
 
 #include <gtest/gtest.h>
 
