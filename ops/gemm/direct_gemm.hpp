@@ -165,9 +165,42 @@ bool prefers_onednn(const gemm_problem<T>& problem) {
 /// The order of a host's candidates.
 enum class host_order : std::uint8_t { libraries, onednn_and_libraries, portable, onednn_and_portable };
 
+/// Whether the order follows from rules that were measured on a Zen 3, with two threads.
+template <class T>
+bool is_measured_with_avx2(const gemm_problem<T>& problem) {
+  return std::is_same_v<T, float> && prumo::detail::compiled_for_zen && simd_bytes == 32 && problem.batch == 1 &&
+         !problem.has_epilogue() && !is_thin_for_library(problem);
+}
+
+/// Whether oneDNN is faster than the kernel for direct products there. In 400 products that were not thin, OpenBLAS
+/// took 1.0 to 1.4 times as long as oneDNN. The kernel is faster where sums are short, where C has few rows or columns,
+/// and where C is small and sums are long, because oneDNN does not cut sums into parts for its threads. A B that has
+/// long rows and comes from a far cache is read faster by oneDNN, and so are long rows of A if the columns of C fill a
+/// register, or nearly fill it.
+template <class T>
+bool prefers_onednn_with_avx2(const gemm_problem<T>& given) {
+  constexpr std::int64_t long_sum = 1024, few_entries = 2048;
+  constexpr std::int64_t few = 48, short_sum = 64, more = 128, shorter_sum = 32;
+  constexpr std::int64_t few_rows = 24, far_elements = std::int64_t{1} << 17;
+  constexpr std::int64_t few_columns = 12, longer_sum = 384, many_rows = 32, lanes = 8;
+  if (!is_direct(given)) return true;
+  const gemm_problem<T> problem = given.c.column_stride == 1 ? given : given.transposed();
+  if (problem.k > longer_sum && problem.m >= many_rows && (problem.n == lanes || problem.n == lanes - 1)) return true;
+  if (problem.k >= long_sum && problem.m * problem.n <= few_entries) return false;
+  const std::int64_t least = std::min(problem.m, problem.n);
+  if ((least > few && problem.k > short_sum) || (least > more && problem.k > shorter_sum)) return true;
+  if (problem.n <= problem.m) return problem.n > few_columns && problem.k > longer_sum;
+  return problem.m > few_rows && problem.k > shorter_sum && problem.n * problem.k > far_elements;
+}
+
 template <class T>
 host_order host_order_of(const gemm_problem<T>& problem) {
-  if (is_thin_for_library(problem) || is_direct_for_library(problem)) {
+  const bool is_direct_product = is_thin_for_library(problem) || is_direct_for_library(problem);
+  if (is_measured_with_avx2(problem)) {
+    if (!prefers_onednn_with_avx2(problem)) return host_order::portable;
+    return is_direct_product ? host_order::onednn_and_portable : host_order::onednn_and_libraries;
+  }
+  if (is_direct_product) {
     return is_direct_for_onednn(problem) ? host_order::onednn_and_portable : host_order::portable;
   }
   if (is_direct_for_large_vectors(problem)) return host_order::portable;

@@ -191,11 +191,14 @@ class direct_gemm_host_kernel {
   }
 
   /// How far the first tile of a block reads ahead in B: to what the next block reads, if that is far away, and
-  /// otherwise to rows of its own, unless sums are so short that these are read at once.
+  /// otherwise to rows of its own, unless sums are so short that these are read at once. Where caches are small, the
+  /// next block's columns are asked for in either case.
   std::int64_t ahead_of_first_tile(const area& at) const {
     constexpr std::int64_t rows_ahead = 16, short_sum = 48;
-    if (!sizes::has_large_caches || blocks_.copies_b) return 0;
-    return blocks_.is_far ? at.columns : problem_.k > short_sum ? rows_ahead * problem_.b.row_stride : 0;
+    if (blocks_.copies_b) return 0;
+    const bool has_long_sums = problem_.k > short_sum;
+    if (!sizes::has_large_caches) return has_long_sums ? at.columns : 0;
+    return blocks_.is_far ? at.columns : has_long_sums ? rows_ahead * problem_.b.row_stride : 0;
   }
 
   /// Computes tiles of C of `rows` rows, whose sums are complete in registers.

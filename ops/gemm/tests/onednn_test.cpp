@@ -183,16 +183,22 @@ TEST(onednn, refuses_types_for_which_it_has_no_products) {
   EXPECT_THAT(message(dtype::f8_e4m3, dtype::bf16), testing::HasSubstr("oneDNN has no product for f8_e4m3"));
 }
 
-/// Which products of f32 oneDNN gets was measured with AVX-512.
+/// The implementation that is chosen for a product of an m x k and a k x n matrix.
+std::string_view chosen_for(std::int64_t m, std::int64_t n, std::int64_t k, dtype type = dtype::f32) {
+  return gemm_implementation(host{}, transposition::no, transposition::no, 1, array_ref(nullptr, type, {m, k}),
+                             array_ref(nullptr, type, {k, n}), 0, array_ref(nullptr, type, {m, n}));
+}
+
+/// Which products of f32 oneDNN gets was measured with AVX-512, and on a Zen 3 without.
+constexpr bool has_rules_for_avx2 = detail::compiled_for_zen && simd_bytes == 32;
+
 TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
-  const auto name = [](std::int64_t m, std::int64_t n, std::int64_t k, dtype type = dtype::f32) {
-    return gemm_implementation(host{}, transposition::no, transposition::no, 1, array_ref(nullptr, type, {m, k}),
-                               array_ref(nullptr, type, {k, n}), 0, array_ref(nullptr, type, {m, n}));
-  };
+  if (has_rules_for_avx2) GTEST_SKIP() << "a Zen without AVX-512 has rules of its own";
+  const auto name = [](std::int64_t m, std::int64_t n, std::int64_t k) { return chosen_for(m, n, k); };
   const bool has_large_vectors = simd_bytes >= 64;
   const std::string_view faster = has_large_vectors ? "onednn" : "portable";
   EXPECT_EQ(name(300, 300, 65), faster);
-  EXPECT_EQ(name(300, 300, 65, dtype::f64), "portable");
+  EXPECT_EQ(chosen_for(300, 300, 65, dtype::f64), "portable");
   EXPECT_EQ(name(300, 300, 64), "portable");  // short sums
   EXPECT_EQ(name(100, 100, 70), "portable");  // few products
   EXPECT_EQ(name(60, 300, 500), faster);
@@ -218,6 +224,29 @@ TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
   EXPECT_EQ(name(700, 700, 700), has_large_vectors ? "onednn" : of_the_blas);
   EXPECT_EQ(name(300, 3000, 3000), of_the_blas);
   EXPECT_EQ(name(600, 600, 100), has_large_vectors ? "portable" : of_the_blas);
+}
+
+TEST(onednn, is_chosen_for_f32_where_it_is_faster_with_avx2) {
+  if (!has_rules_for_avx2) GTEST_SKIP() << "this is no Zen without AVX-512";
+  EXPECT_EQ(chosen_for(49, 300, 65), "onednn");
+  EXPECT_EQ(chosen_for(48, 300, 65), "portable");
+  EXPECT_EQ(chosen_for(49, 300, 64), "portable");
+  EXPECT_EQ(chosen_for(300, 300, 65, dtype::f64), "portable");
+  EXPECT_EQ(chosen_for(129, 300, 33), "onednn");
+  EXPECT_EQ(chosen_for(129, 300, 32), "portable");  // short sums
+  EXPECT_EQ(chosen_for(2000, 2000, 2000), "onednn");
+  EXPECT_EQ(chosen_for(40, 50, 2000), "portable");  // sums in parts
+  EXPECT_EQ(chosen_for(50, 41, 2000), "onednn");
+  EXPECT_EQ(chosen_for(500, 13, 385), "onednn");  // long sums of few columns
+  EXPECT_EQ(chosen_for(500, 12, 385), "portable");
+  EXPECT_EQ(chosen_for(500, 8, 385), "onednn");  // as many columns as a register has lanes
+  EXPECT_EQ(chosen_for(500, 7, 385), "onednn");
+  EXPECT_EQ(chosen_for(500, 8, 384), "portable");
+  EXPECT_EQ(chosen_for(31, 8, 500), "portable");
+  EXPECT_EQ(chosen_for(500, 6, 2000), "portable");  // a thin product
+  EXPECT_EQ(chosen_for(25, 5000, 40), "onednn");    // B is far away
+  EXPECT_EQ(chosen_for(25, 3000, 40), "portable");
+  EXPECT_EQ(chosen_for(24, 5000, 40), "portable");
 }
 
 }  // namespace
