@@ -92,8 +92,7 @@ struct direct_blocks {
     blocks.is_far = are_far<T>(problem.n * problem.k, threads);
     blocks.is_c_far = problem.m * problem.n * static_cast<std::int64_t>(sizeof(T)) >
                       threads * direct_sizes<compute_t<T>>::cached_bytes;
-    blocks.prefetches_a = direct_sizes<compute_t<T>>::has_large_caches && !widens_for_direct<T> &&
-                          problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
+    blocks.prefetches_a = !widens_for_direct<T> && problem.a.column_stride == 1 && problem.a.row_stride == problem.k &&
                           problem.m * problem.k > near_elements;
     blocks.choose_parts(problem);
     const bool is_short = problem.k <= longest_in_registers || blocks.is_narrow(problem);

@@ -207,7 +207,7 @@ class direct_gemm_host_kernel {
                            std::int64_t rows, std::int64_t count, C* sums) const {
     const auto multiply = [&](std::int64_t first, C* to, std::int64_t stride, bool to_c, std::int64_t several) {
       operand_a a = rows_of_a.at(at.batch, at.row + first, rows, 0, problem_.k, nullptr);
-      a.is_followed = sizes::has_large_caches && blocks_.prefetches_a && at.column == 0;
+      a.is_followed = blocks_.prefetches_a && at.column == 0;
       tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c, several);
     };
     std::int64_t done = 0;

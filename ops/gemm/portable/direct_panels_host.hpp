@@ -148,8 +148,9 @@ class direct_panels {
   /// What panels prefetch besides C.
   enum class prefetching : std::uint8_t { nothing, next_rows_of_a, all };
 
+  /// Whether tiles are so high that a step reads enough of A.
   template <int Rows, bool Adds>
-  static constexpr bool prefetches_a = sizes::has_large_caches && !Adds && (Rows > 8);
+  static constexpr bool prefetches_a = !Adds && (3 * Rows > 2 * sizes::tile_rows);
 
   /// The tiles begin ... end - 1 of a run. Panels of a tile come first, so that rows of C are written in long runs.
   /// Operands are passed on without a copy: processors wait until all stores are done before they load two numbers at
