@@ -113,6 +113,8 @@ class thin_row_products {
     if constexpr (Contiguous) {
       if (at.length >= vector::lanes) {
         with_columns<most_columns>(columns, [&]<int Columns>() { done = multiply_whole<Columns>(at, adds, sums); });
+      } else if (columns == 1) {
+        done = multiply_short(at, adds, sums);
       }
     }
     for (std::int64_t i = done; i < at.rows; ++i) {
@@ -163,6 +165,25 @@ class thin_row_products {
         }
         for (; i + 1 < at.rows; i += few) multiply_side_by_side<few, 1, 4>(at, i, end, adds, sums + i);
       }
+    }
+    return i;
+  }
+
+  /// Rows that are shorter than a vector, times a single column. Each sum is a chain, as in short_product(), and those
+  /// of neighbouring rows do not wait for each other. Returns how many rows are multiplied.
+  static std::int64_t multiply_short(const operands& at, bool adds, C* sums) {
+    constexpr int beside = 8;
+    std::int64_t i = 0;
+    for (; i + beside <= at.rows; i += beside) {
+      const T* const rows = at.a + i * at.row_stride;
+      C products[beside] = {};
+      for (std::int64_t j = 0; j < at.length; ++j) {
+        PRUMO_UNROLL
+        for (int row = 0; row < beside; ++row) {
+          products[row] = prumo::fma(static_cast<C>(rows[row * at.row_stride + j]), at.b[j], products[row]);
+        }
+      }
+      for (int row = 0; row < beside; ++row) put(products[row], adds, sums[i + row]);
     }
     return i;
   }
