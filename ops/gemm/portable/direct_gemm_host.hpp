@@ -190,9 +190,9 @@ class direct_gemm_host_kernel {
     }
   }
 
-  /// How far the first tile of a block reads ahead in B: to what the next block reads, if that is far away, and
-  /// otherwise to rows of its own, unless sums are so short that these are read at once. Where caches are small, the
-  /// next block's columns are asked for in either case.
+  /// How far the first tile of a block reads ahead in B; 0 if it does not. It reads ahead to what the next block reads,
+  /// if B is far away or caches are small, and otherwise to rows of its own. A near B is not read ahead if sums are so
+  /// short that its rows are read at once. With small caches, this holds for a far B, too.
   std::int64_t ahead_of_first_tile(const area& at) const {
     constexpr std::int64_t rows_ahead = 16, short_sum = 48;
     if (blocks_.copies_b) return 0;

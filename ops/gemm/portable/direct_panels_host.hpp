@@ -148,7 +148,7 @@ class direct_panels {
   /// What panels prefetch besides C.
   enum class prefetching : std::uint8_t { nothing, next_rows_of_a, all };
 
-  /// Whether tiles are so high that a step reads enough of A.
+  /// Whether tiles are so high that a step reads enough of A to be worth a prefetch.
   template <int Rows, bool Adds>
   static constexpr bool prefetches_a = !Adds && (3 * Rows > 2 * sizes::tile_rows);
 

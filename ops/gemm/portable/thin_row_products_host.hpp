@@ -169,8 +169,8 @@ class thin_row_products {
     return i;
   }
 
-  /// Rows that are shorter than a vector, times a single column. Each sum is a chain, as in short_product(), and those
-  /// of neighbouring rows do not wait for each other. Returns how many rows are multiplied.
+  /// Multiplies rows that are shorter than a vector by a single column, eight rows at a time. Each sum adds its
+  /// products in the order of short_product(), so it has the same bits. Returns how many rows are multiplied.
   static std::int64_t multiply_short(const operands& at, bool adds, C* sums) {
     constexpr int beside = 8;
     std::int64_t i = 0;
