@@ -67,9 +67,10 @@ struct convolution_problem : convolution_geometry {
 
 /// What a candidate finds out when it is asked.
 struct prepared_convolution {
-  direct_device_layout layout;         ///< of `direct` on a device
-  tensor_layout tensor;                ///< of `tensor`
-  implicit_gemm_layout implicit_gemm;  ///< of `implicit_gemm`
+  direct_device_layout layout;                    ///< of `direct` on a device
+  direct_device_layout layout_without_constants;  ///< the same for contexts that do not hold the constant memory
+  tensor_layout tensor;                           ///< of `tensor`
+  implicit_gemm_layout implicit_gemm;             ///< of `implicit_gemm`
 };
 
 /// Why an implementation that computes in the compute type cannot be used, or an empty string.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the cases do not reach: strides and paddings that differ by direction, channels in the last place, windows that
-// overlap, agreement of the implementations, many threads for few images, refusals.
+// overlap, agreement of the implementations, many threads for few images, several contexts, refusals.
 
 #include "all_scalars.hpp"
 #include "filling.hpp"
 #include "message_of.hpp"
+#include "own_instance.hpp"
 #include <prumo/convolution.hpp>
 #include <prumo/error.hpp>
 
@@ -16,6 +17,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <tuple>
 
 namespace prumo {
 namespace {
@@ -292,6 +294,58 @@ TEST(convolve, gives_the_same_bits_for_an_image_alone) {
   std::int64_t different = 0;
   tests::for_each_index(alone, [&](auto, auto m, auto r, auto k) { different += one(0, m, r, k) != five(3, m, r, k); });
   EXPECT_EQ(different, 0);
+}
+
+/// A GPU has one place for weights in constant memory. Contexts that are used in turns, or one after the other, must
+/// not see each other's.
+TEST(convolve, contexts_have_weights_of_their_own) {
+  const images<float> x("x", 600, 1, 28, 28);
+  set_whole_numbers(x, 1);
+  for (const auto& [filters, side, pooled] : {std::tuple{6U, 5U, true}, {4U, 7U, false}, {3U, 7U, true}}) {
+    const std::size_t rows = (28 - side + 1) / (pooled ? 2 : 1);
+    convolution_options options{.pooling = pooled ? convolution_pooling::maximum : convolution_pooling::none};
+    images<float> w[2], y[2], expected[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      w[i] = images<float>("w", filters, 1, side, side);
+      y[i] = images<float>("y", 600, filters, rows, rows);
+      expected[i] = images<float>("expected", 600, filters, rows, rows);
+      set_whole_numbers(w[i], 3 + i);
+      context<exec> ctx;
+      options.implementation = "portable";
+      convolve(ctx, x, w[i], expected[i], options);
+      ctx.fence();
+    }
+    options.implementation = "direct";
+    const auto expect_all = [&](const std::string& what) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        const auto got = tests::host_copy(y[i]), wanted = tests::host_copy(expected[i]);
+        std::int64_t wrong = 0;
+        tests::for_each_index(y[i], [&](auto... at) { wrong += got(at...) == wanted(at...) ? 0 : 1; });
+        EXPECT_EQ(wrong, 0) << what << ", filters of " << side << ", context " << i;
+        Kokkos::deep_copy(y[i], -1.0f);
+      }
+    };
+    const auto other_instance = tests::make_own_instance<exec>();
+    {
+      context<exec> first, second(other_instance);
+      for (int turn = 0; turn < 3; ++turn) {
+        convolve(first, x, w[0], y[0], options);
+        convolve(second, x, w[1], y[1], options);
+      }
+      first.fence();
+      second.fence();
+      expect_all("in turns");
+    }
+    {
+      context<exec> first;
+      convolve(first, x, w[0], y[0], options);
+    }  // its work may still be under way
+    context<exec> second(other_instance);
+    convolve(second, x, w[1], y[1], options);
+    exec().fence();
+    second.fence();
+    expect_all("one after the other");
+  }
 }
 
 TEST(convolve, takes_no_memory_when_it_is_called_again) {

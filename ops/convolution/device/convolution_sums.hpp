@@ -4,6 +4,7 @@
 /// \file
 /// What one thread of the direct convolution on a device computes: a tile of sums, held in registers.
 
+#include "constant_weights.hpp"
 #include "convolution_problem.hpp"
 #include "convolution_tile.hpp"
 #include "load_neighbours.hpp"
@@ -118,6 +119,34 @@ class convolution_sums {
   /// Sets the sums to the products with a whole filter.
   KOKKOS_FORCEINLINE_FUNCTION void set_to_filter(const C* row, int pitch, const held_weights& w) {
     add_filter<true>(row, pitch, w);
+  }
+
+  /// The same with weights that are operands of the instructions: weights.at(channel, row, column). All products with
+  /// an element of x follow each other.
+  template <class Weights>
+  KOKKOS_FORCEINLINE_FUNCTION void set_to_filter_of_operands(const C* row, int pitch, const Weights& weights) {
+    constexpr int needed = Tile.columns + Tile.filter_columns - 1;
+    PRUMO_UNROLL
+    for (int i = 0; i < Tile.rows + Tile.filter_rows - 1; ++i) {
+      C x[needed];
+      load_neighbours<needed, input_pack>(row + i * pitch, x);
+      PRUMO_UNROLL
+      for (int q = 0; q < Tile.filter_columns; ++q) {
+        PRUMO_UNROLL
+        for (int r = 0; r < Tile.rows; ++r) {
+          if (i < r || i >= r + Tile.filter_rows) continue;
+          PRUMO_UNROLL
+          for (int k = 0; k < Tile.columns; ++k) {
+            PRUMO_UNROLL
+            for (int m = 0; m < Tile.channels; ++m) {
+              const C weight = weights.at(m, i - r, q);
+              C& sum = sums_[m][r][k];
+              sum = i == r && q == 0 ? weight * x[k] : prumo::fma(weight, x[q + k], sum);
+            }
+          }
+        }
+      }
+    }
   }
 
   /// The same with weights in the scratch memory. The rows of x that a row of the filter meets are in registers. With

@@ -24,13 +24,16 @@ struct convolution_tile {
   /// element beside the image.
   bool spreads = false;
   int most_input_pack = 4;  ///< The most neighbours of a row of x that a load brings. Rows are multiples of them.
+  /// Of tiles that keep weights: these are in constant memory instead of registers, for all output channels.
+  bool has_constant_weights = false;
 
   /// Whether a tile computes what filters of such extents need.
   constexpr bool suits(const convolution_geometry& geometry) const {
     return (!spreads || is_full(geometry)) &&
            (filter_columns == 0 || (filter_columns == geometry.filter_columns && geometry.column_stride == 1)) &&
            (filter_rows == 0 || (filter_rows == geometry.filter_rows && geometry.row_stride == 1)) &&
-           (keeps_weights ? geometry.in_channels == 1 : channels > 1 || geometry.out_channels == 1);
+           (keeps_weights ? geometry.in_channels == 1 : channels > 1 || geometry.out_channels == 1) &&
+           (!has_constant_weights || geometry.out_channels <= channels);
   }
   /// Whether each element of an image meets all weights, and rows of x at both ends meet other rows of the filters.
   static constexpr bool is_full(const convolution_geometry& geometry) {
@@ -45,12 +48,10 @@ struct convolution_tile {
   constexpr int products() const { return channels * rows * columns; }
   /// The number of teams of 256 threads whose registers must fit in a multiprocessor. Small tiles
   /// leave room for more teams, unless whole filters are held too.
-  constexpr int resident_teams() const { return sums() <= 32 && filter_rows == 0 ? 3 : 2; }
-  /// The most threads of the one team that a multiprocessor holds of a kernel with a ring of images. Those that keep
-  /// the weights of two channels of 7 x 7 have 168 registers, others 128.
-  constexpr int ring_threads() const {
-    return keeps_weights && channels * filter_rows * filter_columns > 80 ? 384 : 512;
-  }
+  constexpr int resident_teams() const { return has_constant_weights || (sums() <= 32 && filter_rows == 0) ? 3 : 2; }
+  /// The most threads of the one team that a multiprocessor holds of a kernel with a ring of images. They have 128
+  /// registers, those without weights 64 or 80.
+  constexpr int ring_threads() const { return !has_constant_weights ? 512 : sums() <= 32 ? 1024 : 768; }
   /// Neighbouring elements of a row of x that one load brings.
   KOKKOS_FUNCTION constexpr int input_pack(int most) const {
     if (filter_columns == 0) return 1;

@@ -122,18 +122,15 @@ class direct_device_choice : direct_device_estimate<C> {
 
   /// A ring of images for one team on each multiprocessor, with as many places as there is room for; none if there is
   /// no room for enough images, or if they do not come in bulk copies.
-  direct_device_layout ring(int most_threads) const {
+  /// \param threads of the team, a multiple of 32
+  direct_device_layout ring(int threads) const {
     const bool has_elements = problem_.images > 0 && problem_.in_channels > 0;
     if (!has_elements || element_bytes_ != static_cast<std::int64_t>(sizeof(C))) return none();
     const direct_device_layout one = in_chunks(1, problem_.y_rows, 1, 1, 1);
     if (one.threads == 0 || one.keeps_results || one.staging != staging_kind::images) return none();
     if (!is_near(1, problem_.y_rows)) return none();
-    const int groups = std::max(1, one.channel_groups), most_stretches = most_threads / 32;
-    if (groups != (tile_.keeps_weights ? one.channel_tiles : 1)) return none();
-    const int stretches = most_stretches / groups * groups;
     // A stretch may be a turn ahead of another, and the images of both are in use.
-    const std::int64_t of_turn = std::int64_t{stretches} / groups * 32;
-    const std::int64_t least_places = 2 * (of_turn / one.tiles_of_group() + 2);
+    const std::int64_t least_places = 2 * (threads / one.tiles_of_group() + 2);
     const std::int64_t bytes_of_image = one.image_elements * static_cast<std::int64_t>(sizeof(C)) + bytes_of_ring_place;
     const std::int64_t other_bytes =
         (one.scratch_elements() - one.image_elements + 16) * static_cast<std::int64_t>(sizeof(C));
@@ -141,7 +138,7 @@ class direct_device_choice : direct_device_estimate<C> {
     if (places < least_places) return none();
     direct_device_layout layout = in_chunks(places, problem_.y_rows, 1, 1, 1);
     if (layout.threads == 0) return none();
-    layout.threads = stretches * 32;
+    layout.threads = threads;
     layout.teams = static_cast<int>(resources_.multiprocessors);
     const std::int64_t of_team = problem_.images / layout.teams + 2;
     return of_team > std::numeric_limits<int>::max() / 2 / layout.tiles_of_group() ? none() : layout;

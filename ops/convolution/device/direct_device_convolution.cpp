@@ -68,8 +68,9 @@ struct timed_layout {
 };
 
 /// The layout with the least estimated time.
+/// \param with_constants whether the kernel may have its weights in constant memory
 template <class Exec, class T>
-timed_layout best_layout(const Exec& instance, const convolution_problem<T>& problem) {
+timed_layout best_layout(const Exec& instance, const convolution_problem<T>& problem, bool with_constants) {
   using C = compute_t<T>;
   const auto erased = direct_device_problem(problem);
   direct_device_layout best;
@@ -89,7 +90,7 @@ timed_layout best_layout(const Exec& instance, const convolution_problem<T>& pro
     }
   }
   if constexpr (std::is_same_v<T, float>) {
-    if (const timed_window_layout found = best_window_layout(problem, resources); found.time < least) {
+    if (const timed_window_layout found = best_window_layout(problem, resources, with_constants); found.time < least) {
       least = found.time;
       best = found.layout;
     }
@@ -106,18 +107,30 @@ timed_layout best_layout(const Exec& instance, const convolution_problem<T>& pro
   return {best, least};
 }
 
-/// The same, which is looked for once.
+/// The best layout, and the best for contexts that do not hold the constant memory.
+struct layout_choice {
+  timed_layout best;
+  direct_device_layout without_constants;
+};
+
+/// The layouts, which are looked for once.
 template <class Exec, class T>
-timed_layout recent_layout(const Exec& instance, const convolution_problem<T>& problem) {
-  thread_local recent_layouts<timed_layout, T> layouts;
-  return layouts.find({problem, device_of(instance)}, [&] { return best_layout(instance, problem); });
+layout_choice recent_choice(const Exec& instance, const convolution_problem<T>& problem) {
+  thread_local recent_layouts<layout_choice, T> layouts;
+  return layouts.find({problem, device_of(instance)}, [&]() -> layout_choice {
+    const timed_layout best = best_layout(instance, problem, true);
+    if (!has_constant_weights(best.layout)) return {best, best.layout};
+    return {best, best_layout(instance, problem, false).layout};
+  });
 }
 
 template <class Exec, class T>
 std::string prepare_direct(const Exec& instance, const convolution_problem<T>& problem,
                            prepared_convolution& prepared) {
   if (std::string why_not = why_not_strict(problem); !why_not.empty()) return why_not;
-  prepared.layout = recent_layout(instance, problem).layout;
+  const layout_choice choice = recent_choice(instance, problem);
+  prepared.layout = choice.best.layout;
+  prepared.layout_without_constants = choice.without_constants;
   if (prepared.layout.threads > 0) return {};
   return "some rows of an image and the filters do not fit into a multiprocessor's memory";
 }
@@ -126,14 +139,14 @@ template <class Exec, class T>
 void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem, const prepared_convolution& prepared) {
   static const std::string label = "prumo::convolve::direct";
   using C = compute_t<T>;
+  const bool is_best = !has_constant_weights(prepared.layout) || holds_constant_memory(ctx);
+  const direct_device_layout& layout = is_best ? prepared.layout : prepared.layout_without_constants;
   if constexpr (std::is_same_v<T, float>) {
-    if (prepared.layout.tile >= first_window_kernel) {
-      return run_window_convolution(ctx.instance(), label, problem, prepared.layout);
-    }
+    if (layout.tile >= first_window_kernel) return run_window_convolution(ctx.instance(), label, problem, layout);
   }
   const auto erased = direct_device_problem(problem);
-  with_direct_kernel<C>(prepared.layout.tile, [&]<class Kernel>(std::type_identity<Kernel>) {
-    prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), prepared.layout));
+  with_direct_kernel<C>(layout.tile, [&]<class Kernel>(std::type_identity<Kernel>) {
+    prumo::detail::launch_teams(ctx.instance(), label, Kernel(erased, dtype_of<T>(), layout));
   });
 }
 
@@ -145,7 +158,7 @@ double direct_device_time(const Exec& instance, const convolution_problem<T>& pr
   // The estimate is for layouts of `direct` among each other. Beside another kernel, chunks of channels take longer
   // than it says: 1.4 to 2.4 times as long in six convolutions of 32 to 512 channels on an H200.
   constexpr double of_chunks = 1.9;
-  const timed_layout found = recent_layout(instance, problem);
+  const timed_layout found = recent_choice(instance, problem).best;
   return (found.layout.chunks > 1 ? of_chunks : 1) * found.time;
 }
 

@@ -79,9 +79,9 @@ class direct_device_estimate {
     const double not_hidden = copies * (wait + step_images * image_bytes / bytes_of_cycle) / at_once;
     // Before anything is computed, each thread copies its share of the filters and of the first images.
     constexpr double of_weight = 200, of_pack = 60;
-    const double start = (of_weight * layout.weights_elements * (layout.weights_come_in_chunks() ? layout.chunks : 1) +
-                          of_pack * step_images * image_bytes / 16) /
-                         layout.threads;
+    const double start =
+        of_constants() +
+        (of_weight * weights_elements_of(layout) + of_pack * step_images * image_bytes / 16) / layout.threads;
     return std::max(compute, memory) + 0.3 * std::min(compute, memory) + not_hidden +
            barriers * (of_barrier / (at_once * at_once) + 400) + start;
   }
@@ -90,12 +90,10 @@ class direct_device_estimate {
   /// layers of two nets with 100, 1,000 and 10,000 images on an H200: of two layouts that took as long, this one counts
   /// as long.
   double estimate_ring(const direct_device_layout& layout) const {
-    const int groups = std::max(1, layout.channel_groups);
     const double images_of_team = static_cast<double>(problem_.images) / layout.teams;
     const auto tiles = static_cast<std::int64_t>(std::ceil(images_of_team * layout.tiles_of_group()));
     // The last turn may be one of a few warps.
-    const std::int64_t of_turn = layout.threads / groups, whole = tiles / of_turn;
-    const std::int64_t last_warps = (tiles - whole * of_turn + 31) / 32 * groups;
+    const std::int64_t whole = tiles / layout.threads, last_warps = (tiles - whole * layout.threads + 31) / 32;
     const double of_last = std::ceil(static_cast<double>(last_warps) / 4);
     const double turns = static_cast<double>(whole) * layout.threads / 128.0 + of_last / busy_share(of_last);
     const double image_bytes = static_cast<double>(layout.image_elements) * sizeof(C);
@@ -103,10 +101,18 @@ class direct_device_estimate {
     const double compute = turns * cycles_of_tile(layout, true);
     const double memory = images_of_team * (image_bytes + bytes_of_results(layout)) / bytes_of_cycle;
     return std::max(compute, memory) + 0.3 * std::min(compute, memory) + start + image_bytes / bytes_of_cycle +
-           of_weight * layout.weights_elements / layout.threads;
+           of_weight * weights_elements_of(layout) / layout.threads + of_constants();
   }
 
  private:
+  /// The weights that a team brings to its scratch memory, with those that it brings again.
+  double weights_elements_of(const direct_device_layout& layout) const {
+    if (tile_.has_constant_weights) return 0;
+    return static_cast<double>(layout.weights_elements) * (layout.weights_come_in_chunks() ? layout.chunks : 1);
+  }
+  /// What the copy of weights to constant memory takes before the kernel begins.
+  double of_constants() const { return tile_.has_constant_weights ? 4000 : 0; }
+
   /// The tiles that a thread computes of an item of some images.
   static double rounds_of_item(const direct_device_layout& layout, int images) {
     const double groups = std::max(1, layout.channel_groups);
@@ -140,7 +146,11 @@ class direct_device_estimate {
     const double scratch_cycles =
         tile_.filter_columns > 0 ? 4 * (input_pack * conflicts * loads_of_x + weight_loads_of_row) : 0;
     // A multiply-add takes more than a cycle, because two operands often come from one bank of registers.
-    const double of_product = tile_.keeps_weights ? 1.1 : has_ring ? 1.15 : tile_.filter_rows > 0 ? 1.25 : 1.2;
+    const double of_product = tile_.has_constant_weights ? 1.0
+                              : tile_.keeps_weights      ? 1.1
+                              : has_ring                 ? 1.15
+                              : tile_.filter_rows > 0    ? 1.25
+                                                         : 1.2;
     const double of_row = tile_.keeps_weights ? 0 : 8;
     const double of_tile = tile_.keeps_weights ? 60 : 200;
     const double products =

@@ -81,7 +81,7 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     step now = share.first;
     if (!has(share, now)) return;
     copy_bias(memory.bias, share.part, thread);
-    copy_weights_of(memory, share.part, thread);
+    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, share.part, thread);
     if (layout_.staging == staging_kind::rows && problem_.is_padded()) {
       clear_planes(memory.planes, thread);
       member.team_barrier();
@@ -218,9 +218,11 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     sums_type sums;
     PRUMO_KEEP_LOOP
     for (int channels = group; channels < layout_.channel_tiles; channels += layout_.channel_groups) {
-      if (channels != held.channels) {
-        held.weights.load(memory.weights + channels * layout_.filter_elements());
-        held.channels = channels;
+      if constexpr (!Tile.has_constant_weights) {
+        if (channels != held.channels) {
+          held.weights.load(memory.weights + channels * layout_.filter_elements());
+          held.channels = channels;
+        }
       }
       auto target = this->target_of(place, share.part, channels);
       keep_in_register(target.first);
@@ -232,8 +234,13 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
         at.column = column_tile * Tile.columns;
         at.image = by_row_tiles_.quotient(row_of_tiles);
         at.row = (row_of_tiles - at.image * layout_.row_tiles) * Tile.rows;
-        sums.set_to_filter(planes + at.image * layout_.image_elements + at.row * layout_.pitch + at.column,
-                           layout_.pitch, held.weights);
+        const C* const plane = planes + at.image * layout_.image_elements + at.row * layout_.pitch + at.column;
+        if constexpr (Tile.has_constant_weights) {
+          sums.set_to_filter_of_operands(plane, layout_.pitch,
+                                         constant_weights<C, Tile>(problem_.w.data, problem_.out_channels));
+        } else {
+          sums.set_to_filter(plane, layout_.pitch, held.weights);
+        }
         if constexpr (Window > 0) {
           if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
           C* const y = problem_.y.data + target.first + at.image * static_cast<int>(problem_.y.image_stride);

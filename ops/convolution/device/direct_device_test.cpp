@@ -25,6 +25,7 @@ convolution_problem<T> random_shape(numbers& random, convolution_tile tile) {
     shape.height = random(1, 24);
     shape.width = random(1, 24);
     shape.out_channels = tile.channels == 1 && !tile.keeps_weights ? 1 : random(1, 19);
+    if (tile.has_constant_weights) shape.out_channels = random(1, tile.channels);
     shape.filter_rows = tile.filter_rows > 0 ? tile.filter_rows : random(1, 6);
     shape.filter_columns = filter > 0 ? filter : random(1, 7);
     shape.row_stride = tile.filter_rows > 0 ? 1 : random(1, 4);
@@ -95,6 +96,7 @@ void expect_random_shapes(int shapes, std::uint32_t seed) {
     const std::int64_t gap = random(0, 1) == 0 ? 0 : random(0, 5);
     const int order = random(0, 2) == 0 ? static_cast<int>(random(1, 2)) : 0;
     convolution_test_case<T> test(shape, order, gap, has_bias, random);
+    if (Kernel::tile.has_constant_weights) test.close_gaps_of_weights(random);
     if (random(0, 2) == 0) {  // it is the maximum of its windows, and what is made of it
       const auto element = static_cast<std::size_t>(random(0, static_cast<std::int64_t>(test.x.memory.size()) - 1));
       test.x.memory[element] = T(std::numeric_limits<float>::quiet_NaN());
@@ -175,6 +177,12 @@ TEST(direct_device_kernel, is_compiled_for_one_window) {
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{3, 1, 4, 5, 5, true}, 1>>(40, 19);
   expect_random_shapes<float, direct_device_kernel<float, convolution_tile{2, 4, 4, 5, 5, true}, 2>>(40, 20);
   expect_random_shapes<double, direct_device_kernel<double, convolution_tile{1, 4, 4, 3, 3, true}, 4>>(30, 21);
+}
+
+TEST(direct_device_kernel, has_weights_in_constant_memory) {
+  constexpr convolution_tile tile{6, 2, 4, 5, 5, true, false, 4, true};
+  expect_random_shapes<float, direct_device_kernel<float, tile, 1>>(40, 22);
+  expect_random_shapes<float, direct_device_kernel<float, tile, 2>>(40, 23);
 }
 
 TEST(direct_device_kernel, spreads_elements_over_the_sums_that_neighbours_share) {

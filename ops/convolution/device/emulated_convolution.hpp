@@ -53,6 +53,14 @@ struct convolution_test_case {
     }
   }
 
+  /// Other weights, without gaps between them.
+  void close_gaps_of_weights(numbers& random) {
+    w = stored_images<T>(problem.out_channels, problem.in_channels, problem.filter_rows, problem.filter_columns, 0, 0,
+                         T(-77.0f));
+    fill(w.memory, random);
+    problem.w = w.input();
+  }
+
   C sum_at(std::int64_t n, std::int64_t m, std::int64_t row, std::int64_t column) {
     double sum = problem.bias != nullptr ? static_cast<double>(bias[static_cast<std::size_t>(2 * m)]) : 0;
     const window_range rows = problem.filter_rows_at(row), columns = problem.filter_columns_at(column);

@@ -4,9 +4,12 @@
 /// \file
 /// The direct convolution of whole images that come in bulk copies.
 ///
-/// One team of many threads has a multiprocessor. It keeps all filters and a ring of images in its scratch memory, and
-/// no barrier stops it: each stretch of 32 threads takes the next 32 tiles in turns, whichever images these are of, and
-/// waits for these images only. Teams take images in turns, and share the tiles of the last images equally.
+/// One team of many threads has a multiprocessor. It keeps a ring of images in its scratch memory, and the filters too,
+/// unless they are in constant memory. In each turn, its threads take the next tiles, whichever images these are of,
+/// and wait for these images only. Teams take images in turns, and share the tiles of the last images equally.
+///
+/// Threads are never more than a turn apart, so that what one of them executes is still in the cache for instructions
+/// when the next one does.
 
 #include "direct_device_inputs.hpp"
 #include "image_ring.hpp"
@@ -31,8 +34,12 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   using typename inputs::pack;
   using typename inputs::scratch;
   using sums_type = convolution_sums<C, Tile>;
-  static constexpr int lanes = prumo::detail::exchange_threads;
   static_assert(Tile.filter_rows > 0 && Tile.filter_columns > 0);
+  /// With constant weights, a tile is thousands of instructions that are executed once. They are in the cache for as
+  /// long as all threads are near each other. Loops over input channels gain more if results are stored meanwhile.
+  static constexpr bool overlaps = !Tile.has_constant_weights;
+  using ring_type = image_ring<C, overlaps>;
+  static_assert(Tile.keeps_weights == Tile.has_constant_weights, "registers hold no weights from tile to tile");
 
  public:
   using results = window_results<C, Tile, Window>;
@@ -52,45 +59,38 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   int team_threads() const { return layout_.threads; }
   std::size_t scratch_bytes() const {
     return static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C) +
-           image_ring<C>::bytes_of_flags(layout_.images) + sizeof(pack);
+           ring_type::bytes_of_flags(layout_.images) + sizeof(pack);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     const scratch memory = scratch_of(member);
-    const int thread = member.team_rank(), readers = layout_.threads / lanes;
+    const int thread = member.team_rank();
     const share own(problem_.images, layout_, member.league_rank());
     const auto image_at = [&](int which) { return problem_.x.data + own.image(which) * problem_.x.image_stride; };
-    image_ring<C> ring(memory.planes, layout_.image_elements, memory.results, layout_.images);
-    ring.clear(readers, thread);
-    member.team_barrier();
-    if (thread == 0) ring.fill(own.images, image_at);
+    ring_type ring(memory.planes, layout_.image_elements, memory.results, layout_.images, own.images);
+    ring.clear(thread, layout_.threads);
     copy_bias(memory.bias, 0, thread);
-    copy_weights_of(memory, 0, thread);
+    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, 0, thread);
     wait_for_copies();
-    member.team_barrier();
 
-    const int groups = layout_.channel_groups == 0 ? 1 : layout_.channel_groups;
-    const int reader = thread / lanes, lane = thread % lanes;
-    const int turn_of_group = reader / groups, group = reader - turn_of_group * groups;
-    typename sums_type::held_weights held;
-    if constexpr (Tile.keeps_weights) held.load(memory.weights + group * layout_.filter_elements());
+    constexpr int together = overlaps ? prumo::detail::exchange_threads : 1;  // threads that skip a turn
     PRUMO_KEEP_LOOP
-    for (int first = turn_of_group * lanes; first < own.tiles; first += readers / groups * lanes) {
-      const int last = (own.tiles - first < lanes ? own.tiles : first + lanes) - 1;
-      ring.leave_before(member, by_tiles_.quotient(own.in_stream(first)), own.images, image_at, readers);
-      ring.wait_for(by_tiles_.quotient(own.in_stream(last)));
-      const bool is_there = first + lane <= last;
-      const int which = own.in_stream(is_there ? first + lane : last), image = by_tiles_.quotient(which);
-      tile_place at = tile_at(which - image * layout_.tiles_of_group());
-      if constexpr (Tile.keeps_weights) at.channels = group;
-      const C* const plane = ring.image(image) + at.row * layout_.pitch + at.column;
+    for (int turn = 0; turn < own.tiles; turn += layout_.threads) {
+      ring.begin_turn(member, by_tiles_.quotient(own.in_stream(turn)), image_at);
+      if (turn + thread / together * together >= own.tiles) continue;
+      const bool is_there = turn + thread < own.tiles;
+      const int which = own.in_stream(is_there ? turn + thread : own.tiles - 1), image = by_tiles_.quotient(which);
+      const tile_place at = tile_at(which - image * layout_.tiles_of_group());
+      const C* const plane = ring.wait_for(image) + at.row * layout_.pitch + at.column;
       sums_type sums;
-      if constexpr (Tile.keeps_weights) {
-        sums.set_to_filter(plane, layout_.pitch, held);
+      if constexpr (Tile.has_constant_weights) {
+        sums.set_to_filter_of_operands(plane, layout_.pitch,
+                                       constant_weights<C, Tile>(problem_.w.data, problem_.out_channels));
       } else {
         add_products(plane, memory.weights + at.channels * layout_.weight_channels * layout_.filter_elements(), sums);
       }
+      ring.end_reading(thread);
       if (!is_there) continue;
       if (problem_.bias != nullptr) sums.add_bias(memory.bias + at.channels * Tile.channels);
       const int channel = at.channels * Tile.channels;
@@ -100,7 +100,6 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
                        static_cast<int>(problem_.out_channels) - channel},
                       at.row, at.column, sums);
     }
-    ring.leave_before(member, own.images, own.images, image_at, readers);
   }
 
  private:
@@ -108,9 +107,9 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   struct share {
     int teams;
     int team;
-    int whole;          ///< images that the team has for itself
-    int images;         ///< with those that it shares
-    int tiles;          ///< for a group of channels
+    int whole;   ///< images that the team has for itself
+    int images;  ///< with those that it shares
+    int tiles;
     int whole_tiles;    ///< those of the images for itself
     int before;         ///< tiles of the first shared image that other teams compute
     int first_of_rest;  ///< the first shared image, among all shared ones

@@ -21,13 +21,13 @@ template <class T>
 convolution_problem<T> whole_images(numbers& random, convolution_tile tile, int side) {
   convolution_problem<T> shape;
   do {
-    shape.images = random(1, 24);
+    shape.images = random(1, 60);
     shape.in_channels = tile.keeps_weights ? 1 : random(1, 3);
     shape.height = random(tile.filter_rows + side - 1, 18);
     shape.width = 4 * random(2, 5);
     if (tile.most_input_pack == 2 && random(0, 1) == 0) shape.width -= 2;
   } while (shape.width < tile.filter_columns + side - 1 || shape.in_channels * shape.height * shape.width % 4 != 0);
-  shape.out_channels = tile.keeps_weights ? random(1, std::int64_t{2} * tile.channels) : random(2, 9);
+  shape.out_channels = tile.has_constant_weights ? random(1, tile.channels) : random(2, 9);
   shape.filter_rows = tile.filter_rows;
   shape.filter_columns = tile.filter_columns;
   shape.rows = shape.y_rows = shape.height - shape.filter_rows + 1;
@@ -64,8 +64,8 @@ void expect_random_images(int shapes, std::uint32_t seed) {
     direct_device_layout layout = choice.ring(32 * static_cast<int>(random(2, 6)));
     if (layout.threads == 0) continue;
     EXPECT_GT(choice.estimate_ring(layout), 0);
-    // No stretch of tiles reaches more images. That across the end of the whole ones reaches two shared ones.
-    const int few = 32 / layout.tiles_of_group() + 3;
+    // No turn reaches more images. That across the end of the whole ones reaches two shared ones.
+    const int few = layout.threads / layout.tiles_of_group() + 3;
     for (const int places : {layout.images, few}) {
       layout.images = places;
       const std::int64_t of_team = test.problem.images / layout.teams;
@@ -84,10 +84,12 @@ void expect_random_images(int shapes, std::uint32_t seed) {
   EXPECT_GT(whole, 0);
 }
 
-TEST(ring_device_kernel, keeps_weights_of_images_of_one_channel) {
-  constexpr convolution_tile tile{2, 4, 4, 7, 7, true, false, 2};
-  expect_random_images<float, ring_device_kernel<float, tile, 1>>(30, 1);
-  expect_random_images<float, ring_device_kernel<float, tile, 2>>(30, 2);
+TEST(ring_device_kernel, has_weights_in_constant_memory) {
+  constexpr convolution_tile of_seven{4, 2, 4, 7, 7, true, false, 2, true};
+  expect_random_images<float, ring_device_kernel<float, of_seven, 1>>(30, 8);
+  expect_random_images<float, ring_device_kernel<float, of_seven, 2>>(30, 9);
+  expect_random_images<float, ring_device_kernel<float, convolution_tile{6, 2, 4, 5, 5, true, false, 4, true}, 2>>(30,
+                                                                                                                   10);
 }
 
 TEST(ring_device_kernel, holds_the_rows_that_a_row_of_the_filter_meets) {

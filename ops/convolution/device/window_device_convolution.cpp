@@ -4,7 +4,11 @@
 #include "direct_device_choice.hpp"
 #include "direct_device_kernel.hpp"
 #include "ring_device_kernel.hpp"
+#include <prumo/detail/device/current_device.hpp>
 #include <prumo/spaces.hpp>
+#if defined(KOKKOS_ENABLE_CUDA)
+#include "constant_claim.hpp"
+#endif
 
 #include <array>
 #include <cstddef>
@@ -19,18 +23,30 @@ struct window_kernel_form {
   convolution_tile tile;
   int window;
   bool has_ring;  ///< for images in bulk copies; otherwise teams take items of them
+
+  /// Whether the device that kernels are compiled for has what it needs.
+  constexpr bool is_compiled() const {
+    return (!has_ring || has_bulk_copies) && (!tile.has_constant_weights || has_constant_operands);
+  }
+  /// Whether it computes the problem.
+  bool suits(const convolution_problem<float>& problem, bool with_constants) const {
+    return is_compiled() && tile.suits(problem) &&
+           (!tile.has_constant_weights || (with_constants && has_weights_without_gaps(problem)));
+  }
 };
 
 /// The kernels that are compiled. Items are for images of one channel whose results take as long as the products.
-constexpr std::array<window_kernel_form, 9> forms = {window_kernel_form{{3, 1, 4, 5, 5, true}, 1, false},
-                                                     {{2, 4, 4, 5, 5, true}, 2, false},
-                                                     {{2, 4, 4, 7, 7, true, false, 2}, 1, true},
-                                                     {{2, 4, 4, 7, 7, true, false, 2}, 2, true},
-                                                     {{2, 4, 4, 7, 7}, 1, true},
-                                                     {{2, 4, 4, 7, 7}, 2, true},
-                                                     {{2, 4, 4, 7, 7}, 4, true},
-                                                     {{4, 6, 2, 5, 5, false, false, 2}, 1, true},
-                                                     {{4, 6, 2, 5, 5, false, false, 2}, 2, true}};
+constexpr std::array<window_kernel_form, 11> forms = {window_kernel_form{{3, 1, 4, 5, 5, true}, 1, false},
+                                                      {{2, 4, 4, 5, 5, true}, 2, false},
+                                                      {{6, 2, 4, 5, 5, true, false, 4, true}, 2, false},
+                                                      {{6, 2, 4, 5, 5, true, false, 4, true}, 2, true},
+                                                      {{4, 2, 4, 7, 7, true, false, 2, true}, 1, true},
+                                                      {{4, 2, 4, 7, 7, true, false, 2, true}, 2, true},
+                                                      {{2, 4, 4, 7, 7}, 1, true},
+                                                      {{2, 4, 4, 7, 7}, 2, true},
+                                                      {{2, 4, 4, 7, 7}, 4, true},
+                                                      {{4, 6, 2, 5, 5, false, false, 2}, 1, true},
+                                                      {{4, 6, 2, 5, 5, false, false, 2}, 2, true}};
 
 /// Calls visit(kernel type) with that of a number, from Which on.
 template <std::size_t Which = 0, class Visitor>
@@ -38,20 +54,20 @@ void with_kernel(std::size_t which, const Visitor& visit) {
   if constexpr (Which < forms.size()) {
     if (which > Which) return with_kernel<Which + 1>(which, visit);
     constexpr window_kernel_form form = forms[Which];
-    if constexpr (!form.has_ring) {
-      visit(std::type_identity<direct_device_kernel<float, form.tile, form.window>>{});
-    } else if constexpr (has_bulk_copies) {
+    if constexpr (form.is_compiled() && form.has_ring) {
       visit(std::type_identity<ring_device_kernel<float, form.tile, form.window>>{});
+    } else if constexpr (form.is_compiled()) {
+      visit(std::type_identity<direct_device_kernel<float, form.tile, form.window>>{});
     }
   }
 }
 
 template <std::size_t Which = 0>
-void consider(const convolution_problem<float>& problem, team_resources resources, timed_window_layout& best) {
+void consider(const convolution_problem<float>& problem, team_resources resources, bool with_constants,
+              timed_window_layout& best) {
   if constexpr (Which < forms.size()) {
     constexpr window_kernel_form form = forms[Which];
-    const bool suits = form.tile.suits(problem) && window_results<float, form.tile, form.window>::suits(problem);
-    if (suits && (has_bulk_copies || !form.has_ring)) {
+    if (form.suits(problem, with_constants) && window_results<float, form.tile, form.window>::suits(problem)) {
       resources.threads_of_multiprocessor = std::int64_t{form.tile.resident_teams()} * resources.threads_of_team;
       const direct_device_choice<float> choice(problem, sizeof(float), form.tile, resources);
       timed_window_layout found;
@@ -69,17 +85,43 @@ void consider(const convolution_problem<float>& problem, team_resources resource
         best.layout.tile = first_window_kernel + static_cast<int>(Which);
       }
     }
-    consider<Which + 1>(problem, resources, best);
+    consider<Which + 1>(problem, resources, with_constants, best);
   }
+}
+
+/// Enqueues the copy of the weights to constant memory.
+template <class Exec>
+void bring_weights([[maybe_unused]] const Exec& instance, [[maybe_unused]] const convolution_problem<float>& problem) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  const prumo::detail::current_device scope(instance);
+  const auto bytes = static_cast<std::size_t>(problem.out_channels * problem.taps()) * sizeof(float);
+  prumo::detail::require_success(cudaMemcpyToSymbolAsync(constant_weight_values, problem.w.data, bytes, 0,
+                                                         cudaMemcpyDefault, instance.cuda_stream()),
+                                 "cudaMemcpyToSymbolAsync");
+#endif
 }
 
 }  // namespace
 }  // namespace PRUMO_INSTRUCTION_SET
 
-timed_window_layout best_window_layout(const convolution_problem<float>& problem, const team_resources& resources) {
+timed_window_layout best_window_layout(const convolution_problem<float>& problem, const team_resources& resources,
+                                       bool with_constants) {
   timed_window_layout best;
-  consider(problem, resources, best);
+  consider(problem, resources, with_constants, best);
   return best;
+}
+
+bool has_constant_weights(const direct_device_layout& layout) {
+  return layout.tile >= first_window_kernel &&
+         forms.at(static_cast<std::size_t>(layout.tile - first_window_kernel)).tile.has_constant_weights;
+}
+
+template <class Exec>
+bool holds_constant_memory([[maybe_unused]] context<Exec>& owner) {
+#if defined(KOKKOS_ENABLE_CUDA)
+  if constexpr (std::is_same_v<Exec, Kokkos::Cuda>) return cuda::holds_constant_memory(owner);
+#endif
+  return false;
 }
 
 template <class Exec>
@@ -89,12 +131,14 @@ void run_window_convolution([[maybe_unused]] const Exec& instance, [[maybe_unuse
   if constexpr (!is_host_space<Exec>) {
     with_kernel(static_cast<std::size_t>(layout.tile - first_window_kernel),
                 [&]<class Kernel>(std::type_identity<Kernel>) {
+                  if constexpr (Kernel::tile.has_constant_weights) bring_weights(instance, problem);
                   prumo::detail::launch_teams(instance, label, Kernel(problem, dtype::f32, layout));
                 });
   }
 }
 
 #define PRUMO_INSTANTIATE_WINDOW_CONVOLUTION(Space, T)                                                         \
+  template bool holds_constant_memory<Space>(context<Space>&);                                                 \
   template void run_window_convolution<Space>(const Space&, const std::string&, const convolution_problem<T>&, \
                                               const direct_device_layout&);
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_WINDOW_CONVOLUTION, float)
