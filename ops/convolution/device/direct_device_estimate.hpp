@@ -4,7 +4,7 @@
 /// \file
 /// The time that the direct convolution takes on a device, about.
 
-#include "convolution_tile.hpp"
+#include "tile/convolution_tile.hpp"
 #include "direct_device_problem.hpp"
 #include "item_shares.hpp"
 #include "team_resources.hpp"

@@ -12,7 +12,7 @@
 ///
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
-#include "constant_weights.hpp"
+#include "tile/constant_weights.hpp"
 #include "direct_device_shares.hpp"
 #include "window_results.hpp"
 

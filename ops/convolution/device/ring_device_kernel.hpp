@@ -11,7 +11,7 @@
 /// Threads are never more than a turn apart, so that what one of them executes is still in the cache for instructions
 /// when the next one does.
 
-#include "constant_weights.hpp"
+#include "tile/constant_weights.hpp"
 #include "direct_device_inputs.hpp"
 #include "image_ring.hpp"
 #include "window_results.hpp"

@@ -5,7 +5,7 @@
 /// What one thread of the gradient of filters on a device computes: a tile of sums, held in registers.
 
 #include "convolution_geometry.hpp"
-#include "device/load_neighbours.hpp"
+#include "tile/load_neighbours.hpp"
 #include <prumo/detail/team_kernel.hpp>
 #include <prumo/math.hpp>
 
