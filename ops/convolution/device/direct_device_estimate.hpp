@@ -4,10 +4,10 @@
 /// \file
 /// The time that the direct convolution takes on a device, about.
 
-#include "tile/convolution_tile.hpp"
 #include "direct_device_problem.hpp"
 #include "item_shares.hpp"
 #include "team_resources.hpp"
+#include "tile/convolution_tile.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
 #include <algorithm>

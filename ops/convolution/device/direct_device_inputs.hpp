@@ -5,9 +5,9 @@
 /// What a team of the direct convolution on a device copies into its scratch memory: filters, bias, and the parts of
 /// images that its items need. Elements are converted to the compute type on the way.
 
-#include "tile/convolution_sums.hpp"
 #include "direct_device_choice.hpp"
 #include "row_copies.hpp"
+#include "tile/convolution_sums.hpp"
 #include <prumo/detail/team_kernel.hpp>
 
 #include <cstdint>

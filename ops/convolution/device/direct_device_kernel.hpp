@@ -12,8 +12,8 @@
 ///
 /// Elements are converted when they are copied, so the arithmetic is compiled for the compute types alone.
 
-#include "tile/constant_weights.hpp"
 #include "direct_device_shares.hpp"
+#include "tile/constant_weights.hpp"
 #include "window_results.hpp"
 
 #include <cstdint>

@@ -11,9 +11,9 @@
 /// Threads are never more than a turn apart, so that what one of them executes is still in the cache for instructions
 /// when the next one does.
 
-#include "tile/constant_weights.hpp"
 #include "direct_device_inputs.hpp"
 #include "image_ring.hpp"
+#include "tile/constant_weights.hpp"
 #include "window_results.hpp"
 #include <prumo/detail/index_divider.hpp>
 

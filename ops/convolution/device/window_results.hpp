@@ -7,9 +7,9 @@
 /// The instructions that a tile needs shall fit into a multiprocessor's cache for them. With all that
 /// direct_device_results.hpp does for any problem, they do not, which took up to a fifth of the time.
 
-#include "tile/convolution_sums.hpp"
 #include "direct_device_layout.hpp"
 #include "scratch_copies.hpp"
+#include "tile/convolution_sums.hpp"
 #include <prumo/math.hpp>
 
 #include <cstdint>

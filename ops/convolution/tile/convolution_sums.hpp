@@ -244,7 +244,6 @@ class convolution_sums : public tile_sums<C, Tile> {
 
   // Neighbours share no more than one of them has.
   static_assert(!Tile.spreads || (Tile.rows == 1 && Tile.columns >= Tile.filter_columns - 1));
-
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
