@@ -12,11 +12,12 @@ namespace {
 
 using prumo::detail::current_device;
 using prumo::detail::require_success;
+using prumo::detail::stream_ordered_memory;
 
 /// The constant memory of a device.
 struct constant_memory {
   bool is_taken = false;
-  cudaEvent_t released = nullptr;  ///< the work of its last owner; null if it had none
+  cudaEvent_t released = nullptr;  ///< marks the work of its last owner; null before the first one
 };
 
 struct constant_memories {
@@ -30,12 +31,6 @@ struct constant_memories {
   }
 };
 
-bool is_captured(const Kokkos::Cuda& instance) {
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  require_success(cudaStreamIsCapturing(instance.cuda_stream(), &status), "cudaStreamIsCapturing");
-  return status != cudaStreamCaptureStatusNone;
-}
-
 }  // namespace
 
 constant_claim::constant_claim(constant_claim&& other) noexcept
@@ -46,24 +41,20 @@ constant_claim::~constant_claim() {
   constant_memories& all = constant_memories::all();
   const std::lock_guard lock(all.mutex);
   constant_memory& memory = all.of_device[instance_.cuda_device()];
-  int previous = 0;
-  (void)cudaGetDevice(&previous);
-  (void)cudaSetDevice(instance_.cuda_device());
-  // Without a mark of the work that is under way, nobody may have the memory any more.
-  const bool has_event =
-      memory.released != nullptr || cudaEventCreateWithFlags(&memory.released, cudaEventDisableTiming) == cudaSuccess;
-  if (has_event && cudaEventRecord(memory.released, instance_.cuda_stream()) == cudaSuccess) memory.is_taken = false;
-  (void)cudaSetDevice(previous);
+  // If the work that is under way cannot be marked, nobody may have the memory any more.
+  memory.is_taken = cudaEventRecord(memory.released, instance_.cuda_stream()) != cudaSuccess;
 }
 
 bool constant_claim::holds() {
-  if (holds_ || is_captured(instance_)) return holds_;
+  if (holds_ || stream_ordered_memory<Kokkos::Cuda>::is_captured(instance_)) return holds_;
   constant_memories& all = constant_memories::all();
   const std::lock_guard lock(all.mutex);
   constant_memory& memory = all.of_device[instance_.cuda_device()];
   if (memory.is_taken) return false;
-  if (memory.released != nullptr) {
+  if (memory.released == nullptr) {
     const current_device scope(instance_);
+    require_success(cudaEventCreateWithFlags(&memory.released, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+  } else {
     require_success(cudaStreamWaitEvent(instance_.cuda_stream(), memory.released, 0), "cudaStreamWaitEvent");
   }
   memory.is_taken = holds_ = true;

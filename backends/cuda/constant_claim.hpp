@@ -11,10 +11,10 @@
 namespace prumo::backend::cuda {
 
 /// Lets one context of each device write to constant memory. Such memory belongs to the process, so kernels of two
-/// contexts would read each other's values. The first context that asks keeps it until it is destroyed. Others use
-/// kernels without it.
+/// contexts would read each other's values. The first context that asks keeps it until it is destroyed. Other contexts
+/// use kernels that do not need it.
 ///
-/// The work of a context that is destroyed may still be under way. So the next one waits for it, on the device.
+/// When a context is destroyed, its work may still be under way. So the stream of the next owner waits for that work.
 class constant_claim {
  public:
   explicit constant_claim(const Kokkos::Cuda& instance) : instance_(instance) {}

@@ -27,9 +27,7 @@ struct cublaslt {
   static blas_workspace& workspace_of(context<Kokkos::Cuda>& ctx) { return cuda::workspace_of(ctx); }
   static cudaStream_t stream_of(const Kokkos::Cuda& instance) { return instance.cuda_stream(); }
   static bool is_captured(const Kokkos::Cuda& instance) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    require_success(cudaStreamIsCapturing(instance.cuda_stream(), &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
+    return prumo::detail::stream_ordered_memory<Kokkos::Cuda>::is_captured(instance);
   }
   static std::unique_ptr<device_clock> make_clock(const Kokkos::Cuda& instance, std::size_t marks) {
     return make_device_clock(instance, marks);

@@ -38,9 +38,7 @@ struct hipblaslt {
   static blas_workspace& workspace_of(context<Kokkos::HIP>& ctx) { return hip::workspace_of(ctx); }
   static hipStream_t stream_of(const Kokkos::HIP& instance) { return instance.hip_stream(); }
   static bool is_captured(const Kokkos::HIP& instance) {
-    hipStreamCaptureStatus status = hipStreamCaptureStatusNone;
-    require_success(hipStreamIsCapturing(instance.hip_stream(), &status), "hipStreamIsCapturing");
-    return status != hipStreamCaptureStatusNone;
+    return prumo::detail::stream_ordered_memory<Kokkos::HIP>::is_captured(instance);
   }
   static std::unique_ptr<device_clock> make_clock(const Kokkos::HIP& instance, std::size_t marks) {
     return make_device_clock(instance, marks);
