@@ -23,8 +23,9 @@ namespace prumo {
 ///
 /// Make one from an instance and keep it: after the first call of each operation, the workspace and the handles are
 /// there for the next ones. Only one thread at a time may use a context, so each thread makes its own. Contexts share
-/// nothing and change no state of the process, but one: on NVIDIA's GPUs, the first context that convolves in a certain
-/// way has prumo's constant memory for itself until it is destroyed. The instance must outlive the context.
+/// nothing and change no state of the process, with one exception. On an NVIDIA GPU, the first context whose
+/// convolution needs constant memory reserves it until that context is destroyed. Other contexts compute without it,
+/// with the same bits. The instance must outlive the context.
 template <class Exec>
 class context {
   static_assert(Kokkos::is_execution_space_v<Exec>, "prumo::context: Exec is not a Kokkos execution space");

@@ -62,7 +62,7 @@ class tile_sums {
 
   /// Pools the windows of Window x Window sums. A window takes the place of the sum in its row and column of windows,
   /// which no later window needs.
-  /// \param rows those of the convolution from the tile's first on
+  /// \param rows, columns how many of the convolution there are, counted from the first of the tile
   template <int Window>
   KOKKOS_FORCEINLINE_FUNCTION void pool(convolution_pooling pooling, int rows, int columns) {
     using prumo::detail::pooling_kind;
