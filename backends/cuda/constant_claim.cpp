@@ -41,8 +41,12 @@ constant_claim::~constant_claim() {
   constant_memories& all = constant_memories::all();
   const std::lock_guard lock(all.mutex);
   constant_memory& memory = all.of_device[instance_.cuda_device()];
-  // If the work that is under way cannot be marked, nobody may have the memory any more.
-  memory.is_taken = cudaEventRecord(memory.released, instance_.cuda_stream()) != cudaSuccess;
+  const cudaStream_t stream = instance_.cuda_stream();
+  cudaStreamCaptureStatus captured = cudaStreamCaptureStatusNone;
+  // If the work that is under way cannot be marked, nobody may have the memory any more. The mark of a captured stream
+  // would be part of the graph.
+  memory.is_taken = cudaStreamIsCapturing(stream, &captured) != cudaSuccess ||
+                    captured != cudaStreamCaptureStatusNone || cudaEventRecord(memory.released, stream) != cudaSuccess;
 }
 
 bool constant_claim::holds() {

@@ -87,7 +87,8 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
   return {{"rows", fitting}, {"columns", columns}};
 }
 
-shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given) {
+shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given,
+                   std::initializer_list<std::string_view> of_other_arrays) {
   std::vector<std::string_view> names;
   for (const axis& each : info.axes) names.push_back(each.name);
   check_axes(info.op, given, names);
@@ -97,7 +98,8 @@ shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_arr
   auto bytes = static_cast<std::int64_t>(dtype_size(type));
   for (const axis& each : info.axes) {
     result.set(each.name, given.contains(each.name) ? given.at(each.name) : each.fallback);
-    if (&each != &first) bytes *= std::max<std::int64_t>(1, result.at(each.name));
+    if (&each == &first || std::ranges::find(of_other_arrays, each.name) != of_other_arrays.end()) continue;
+    bytes *= std::max<std::int64_t>(1, result.at(each.name));
   }
   if (!given.contains(first.name)) result.set(first.name, std::max<std::int64_t>(1, bytes_per_array / bytes));
   return result;

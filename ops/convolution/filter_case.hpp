@@ -44,23 +44,7 @@ class filter_case : public operation_case<Exec> {
  public:
   /// The size is that of the images, from which their number follows.
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    const case_info own = this->info();
-    shape of_x;
-    for (const auto& [name, extent] : given) {
-      if (!is_filter_axis(name)) of_x.set(name, extent);
-    }
-    case_info images = own;
-    std::erase_if(images.axes, [](const axis& each) { return is_filter_axis(each.name); });
-    shape result = resolve_axes(images, type, bytes_per_array, of_x);
-    for (const axis& each : own.axes) {
-      if (!is_filter_axis(each.name)) continue;
-      const std::int64_t extent = given.contains(each.name) ? given.at(each.name) : each.fallback;
-      if (extent < 0) {
-        throw argument_error(own.op + ": axis " + each.name + " is " + std::to_string(extent) + ", expected 0 or more");
-      }
-      result.set(each.name, extent);
-    }
-    return result;
+    return resolve_axes(this->info(), type, bytes_per_array, given, {"out_channels", "filter_rows", "filter_columns"});
   }
 
   /// The sum of one result after the other is what can be run with counting scalars.
@@ -121,9 +105,6 @@ class filter_case : public operation_case<Exec> {
     }
     return placed;
   }
-
- private:
-  static bool is_filter_axis(std::string_view name) { return name == "out_channels" || name.starts_with("filter_"); }
 };
 
 }  // namespace prumo::cases

@@ -103,7 +103,8 @@ class convert_images_case final : public operation_case<Exec> {
     shape sides = given;
     if (given.contains("height") && !given.contains("rows")) sides.set("rows", given.at("height"));
     if (given.contains("width") && !given.contains("columns")) sides.set("columns", given.at("width"));
-    return resolve_axes(info(), type, bytes_per_array, sides);
+    // The size is that of y.
+    return resolve_axes(info(), type, bytes_per_array, sides, {"height", "width"});
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override {

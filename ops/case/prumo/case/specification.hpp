@@ -8,6 +8,7 @@
 #include <prumo/types.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -171,9 +172,11 @@ shape resolve_rows(const case_info& info, dtype type, std::int64_t bytes_per_arr
 /// into an array; else what is left of it for the other one.
 shape resolve_matrix(std::string_view op, dtype type, std::int64_t bytes_per_array, const shape& given);
 
-/// The shape of an array that has all axes of `info`, whose first one follows from the bytes of the array; the others
+/// The shape of an array that has the axes of `info`, whose first one follows from the bytes of the array; the others
 /// take their fallbacks.
-shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given);
+/// \param of_other_arrays axes of `info` that the array does not have
+shape resolve_axes(const case_info& info, dtype type, std::int64_t bytes_per_array, const shape& given,
+                   std::initializer_list<std::string_view> of_other_arrays = {});
 
 /// Throws unsupported_error: only matrix products take the type, or it is one of indices or pixels.
 [[noreturn]] void refuse_type(dtype type);
