@@ -8,6 +8,7 @@
 /// It wastes lanes where the channels do not fill it.
 
 #include "filter_taps.hpp"
+#include "sliding_channel_tiles.hpp"
 #include <prumo/detail/host/line_square.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
@@ -35,15 +36,23 @@ struct row_pieces {
 template <class C>
 struct channel_tiles {
   using vector = simd<C>;
+  using sliding = sliding_channel_tiles<C>;
   using square = prumo::detail::number_square<C>;
   static constexpr std::int64_t transposed_at_once = square::side;
   static constexpr std::int64_t lanes = vector::lanes;
   static constexpr std::int64_t most_vectors = 2;
   static constexpr std::int64_t most_channels = most_vectors * lanes;
 
-  /// The places of a tile of one or two registers of channels. With 16 registers, 12 hold sums.
-  static constexpr std::int64_t most_places(std::int64_t vectors) {
-    return simd_has_many_registers ? 12 : 12 / vectors;
+  /// Whether a row of a convolution has tiles of one register of channels that slide over the row.
+  /// \param filter_columns filter_taps::columns
+  static constexpr bool slides(std::int64_t vectors, std::int64_t filter_columns, std::int64_t columns) {
+    return vectors == 1 && sliding::exist_for(filter_columns, columns);
+  }
+
+  /// The pieces of a row for tiles of one or two registers of channels. With 16 registers, 12 hold sums.
+  static row_pieces pieces_of(std::int64_t columns, std::int64_t vectors, std::int64_t filter_columns) {
+    if (slides(vectors, filter_columns, columns)) return {columns, sliding::most_places};
+    return {columns, most_places(vectors)};
   }
 
   /// The channels of the next tile, if `left` channels are left. Those beyond the last have weights of zero.
@@ -57,10 +66,13 @@ struct channel_tiles {
   static void add_row(std::int64_t columns, std::int64_t channels, const C* places, const filter_taps<C>& taps,
                       C* sums) {
     const std::int64_t vectors = channels / lanes;
-    const row_pieces pieces(columns, most_places(vectors));
+    const bool slide = slides(vectors, taps.columns, columns);
+    const row_pieces pieces = pieces_of(columns, vectors, taps.columns);
     for (std::int64_t piece = 0; piece < pieces.count; ++piece) {
       const std::int64_t count = piece < pieces.larger ? pieces.places : pieces.places - 1;
-      if (vectors == 1) {
+      if (slide) {
+        sliding::add_piece(count, places, taps, sums);
+      } else if (vectors == 1) {
         add_piece<1>(count, places, taps, sums);
       } else {
         add_piece<most_vectors>(count, places, taps, sums);
@@ -89,6 +101,10 @@ struct channel_tiles {
   }
 
  private:
+  static constexpr std::int64_t most_places(std::int64_t vectors) {
+    return simd_has_many_registers ? 12 : 12 / vectors;
+  }
+
   static void transpose_at(std::int64_t place, const C* by_place, std::int64_t channels, C* by_channel,
                            std::int64_t distance) {
     for (std::int64_t channel = 0; channel < channels; channel += square::columns) {

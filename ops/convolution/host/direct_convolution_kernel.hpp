@@ -194,7 +194,8 @@ class direct_convolution_kernel {
   void compute_with_registers_of_channels(const buffers& own, std::int64_t image, const convolution_rows& rows,
                                           const C* places, std::int64_t first_channel, std::int64_t channels) const {
     using tiles_of_channels = channel_tiles<C>;
-    const filter_taps<C> taps{problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_};
+    const filter_taps<C> taps{problem_.taps(), weights_ + first_channel * problem_.taps(), offsets_,
+                              direct_layout::neighbouring_taps(problem_)};
     const std::int64_t there = std::min(channels, problem_.out_channels - first_channel);
     for (std::int64_t r = 0; r < rows.convolved_last - rows.convolved_first; ++r) {
       if (!problem_.is_pooled() && !streaming_) prefetch_results(image, first_channel, there, rows.first + r);

@@ -94,6 +94,12 @@ struct direct_layout {
     return layout;
   }
 
+  /// filter_taps::columns: with strides, neighbouring taps lie in different planes.
+  template <class T>
+  static std::int64_t neighbouring_taps(const convolution_problem<T>& problem) {
+    return problem.column_stride == 1 ? problem.filter_columns : 1;
+  }
+
   /// The most output channels of a tile.
   template <class C>
   std::int64_t most_channels() const {
@@ -151,7 +157,7 @@ struct direct_layout {
     std::int64_t sums = 0, transposed = 0;
     for (std::int64_t left = problem.out_channels; left > 0;) {
       const std::int64_t channels = channel_tiles<C>::channels_of_next(left), vectors = channels / simd<C>::lanes;
-      const row_pieces pieces(problem.columns, channel_tiles<C>::most_places(vectors));
+      const row_pieces pieces = channel_tiles<C>::pieces_of(problem.columns, vectors, neighbouring_taps(problem));
       sums += problem.rows * (pieces.larger * of_a_tap(vectors * pieces.places) +
                               (pieces.count - pieces.larger) * of_a_tap(vectors * (pieces.places - 1)));
       transposed += problem.rows * problem.columns * channels;
