@@ -26,8 +26,8 @@ class sliding_channel_tiles {
   using vector = simd<C>;
 
  public:
-  /// Of 32 registers, seven have the weights of a row of the filter, and one has an element.
-  static constexpr std::int64_t most_places = 24;
+  /// Of 32 registers, up to seven have the weights of a row of the filter, and one or two have elements.
+  static constexpr std::int64_t most_places = 23;
   /// Fewer sums are not enough to have two begin in each cycle.
   static constexpr std::int64_t least_places = 8;
 
@@ -72,11 +72,11 @@ class sliding_channel_tiles {
       vector of_row[FilterColumns];
       for_each_register<FilterColumns, 1>(
           [&](int q, int) PRUMO_ALWAYS_INLINE { of_row[q] = vector::load(weights + q * vector::lanes); });
-      for_each_register<Places + FilterColumns - 1, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-        const vector element(from[i]);
-        for_each_register<FilterColumns, 1>([&](int q, int) PRUMO_ALWAYS_INLINE {
-          if (i - q >= 0 && i - q < Places) held[i - q] = fma(element, of_row[q], held[i - q]);
-        });
+      vector element;
+      for_each_register<Places + FilterColumns - 1, FilterColumns>([&](int i, int q) PRUMO_ALWAYS_INLINE {
+        if (q == 0) element = vector(from[i]);
+        const int place = i - q;
+        if (place >= 0 && place < Places) held[place] = fma(element, of_row[q], held[place]);
       });
     }
     for_each_register<Places, 1>([&](int i, int)
