@@ -63,7 +63,7 @@ class dense_case final : public operation_case<Exec> {
   }
 
   shape resolve(dtype type, std::int64_t bytes_per_array, const shape& given) const override {
-    return resolve_axes(info(), type, bytes_per_array, given);
+    return resolve_axes(info(), type, bytes_per_array, given, {"features"});  // the size is that of x
   }
 
   std::vector<array_specification> arrays(const shape& extents, const parameters& values) const override {

@@ -7,7 +7,7 @@
 ///
 /// A processor that starts two multiply-adds in a cycle can load two numbers in it. With one register of channels, each
 /// product needs an element of its own, so the loads bind. Here an element is loaded once for all taps of a row of the
-/// filter, whose weights stay in registers. Each sum has its products in the order of channel_tiles.
+/// filter, whose weights stay in registers. Each sum adds its products in the same order as in channel_tiles.
 
 #include "filter_taps.hpp"
 #include <prumo/detail/host/register_tile.hpp>
@@ -28,7 +28,7 @@ class sliding_channel_tiles {
  public:
   /// Of 32 registers, up to seven have the weights of a row of the filter, and one or two have elements.
   static constexpr std::int64_t most_places = 23;
-  /// Fewer sums are not enough to have two begin in each cycle.
+  /// Fewer sums would wait for each other: a multiply-add takes four cycles, and two begin in each.
   static constexpr std::int64_t least_places = 8;
 
   /// Whether there are tiles for rows of a convolution.
