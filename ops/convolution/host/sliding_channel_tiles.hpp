@@ -79,8 +79,7 @@ class sliding_channel_tiles {
         if (place >= 0 && place < Places) held[place] = fma(element, of_row[q], held[place]);
       });
     }
-    for_each_register<Places, 1>([&](int i, int)
-                                     PRUMO_ALWAYS_INLINE { held[i].store(sums + i * vector::lanes); });
+    for_each_register<Places, 1>([&](int i, int) PRUMO_ALWAYS_INLINE { held[i].store(sums + i * vector::lanes); });
   }
 };
 
