@@ -3,6 +3,7 @@
 // have no room behind them, so a sanitizer would see it.
 
 #include "side_by_side_windows.hpp"
+
 #include "window_joins.hpp"
 
 #include <gtest/gtest.h>
