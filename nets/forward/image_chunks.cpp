@@ -29,9 +29,12 @@ image_chunks::image_chunks(std::int64_t most_images, std::int64_t bytes_per_imag
 }
 
 std::int64_t image_chunks::next(std::int64_t before, std::int64_t left) const {
-  const std::int64_t wanted = before == 0           ? first_
-                              : before > limit_ / 2 ? limit_
-                                                    : std::min(limit_, (17 * before + 3 * first_) / 10);
+  std::int64_t wanted = first_;
+  if (before > limit_ / 2) {
+    wanted = limit_;
+  } else if (before > 0) {
+    wanted = std::min(limit_, (17 * before + 3 * first_) / 10);
+  }
   return left - wanted < first_ ? left : wanted;
 }
 

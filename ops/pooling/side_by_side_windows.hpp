@@ -31,7 +31,7 @@ template <pooling_kind Kind, int Width, class C, class ColumnOf>
   }(std::make_integer_sequence<int, Width>());
 }
 
-/// A row of fewer windows than a register has lanes, without a look at what is beside the windows.
+/// A row of fewer windows than a register has lanes. Nothing beside the windows is read or written.
 template <pooling_kind Kind, int Width, class C>
 void pool_narrow_row(const C* plane, std::int64_t pitch, std::int64_t height, std::int64_t columns, C* values) {
   constexpr std::int64_t lanes = simd<C>::lanes;
@@ -68,7 +68,7 @@ void pool_whole_windows(const C* plane, std::int64_t pitch, const pooling_window
   };
   for (std::int64_t row = 0; row < rows; ++row, plane += window.row_stride * pitch, values += columns) {
     if (columns < lanes) {
-      // A register reaches beyond the row, which does no harm where rows follow: they store what is theirs later.
+      // A register reads and stores beyond the row. That does no harm if rows follow, because they are stored later.
       const std::int64_t behind = rows - 1 - row;
       if (behind * window.row_stride * pitch >= lanes * Width && behind * columns >= lanes) {
         pool_at(plane, values);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Windows side by side, in registers, against one window after the other. Nothing beside the arrays is touched: they
-// have no room behind them, so a sanitizer would see it.
+// Windows that lie side by side, computed in registers, against one window after the other. The arrays have no room
+// behind them, so a sanitizer notices any access beside them.
 
 #include "side_by_side_windows.hpp"
 
+#include "uniform_numbers.hpp"
 #include "window_joins.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace prumo::detail {
@@ -30,9 +30,7 @@ template <pooling_kind Kind, class C>
 void expect_plain_windows(std::int64_t width, std::int64_t height, std::int64_t row_stride, std::int64_t gap,
                           std::int64_t rows, std::int64_t columns) {
   const std::int64_t pitch = columns * width + gap, plane_rows = (rows - 1) * row_stride + height;
-  std::mt19937 engine(7);
-  std::vector<C> plane(static_cast<std::size_t>((plane_rows - 1) * pitch + columns * width));
-  for (C& it : plane) it = static_cast<C>(static_cast<double>(engine()) * 0x1p-31 - 1);
+  const auto plane = tests::uniform_numbers<C>(static_cast<std::size_t>((plane_rows - 1) * pitch + columns * width), 7);
   pooling_window window{};
   window.height = height;
   window.width = width;
@@ -56,8 +54,7 @@ void expect_plain_windows(std::int64_t width, std::int64_t height, std::int64_t 
 
 template <class C>
 class side_by_side_windows : public testing::Test {};
-using compute_types = testing::Types<float, double>;
-TYPED_TEST_SUITE(side_by_side_windows, compute_types);
+TYPED_TEST_SUITE(side_by_side_windows, tests::compute_types);
 
 TYPED_TEST(side_by_side_windows, are_those_of_one_after_the_other) {
   using C = TypeParam;

@@ -3,27 +3,19 @@
 
 #include "channel_tiles.hpp"
 
+#include "uniform_numbers.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace prumo::backend {
 namespace {
 
 template <class C>
-std::vector<C> uniform_numbers(std::size_t count, std::uint32_t seed) {
-  std::mt19937 engine(seed);
-  std::vector<C> numbers(count);
-  for (C& it : numbers) it = static_cast<C>(static_cast<double>(engine()) * 0x1p-31 - 1);
-  return numbers;
-}
-
-template <class C>
 class channel_tile_types : public testing::Test {};
-using compute_types = testing::Types<float, double>;
-TYPED_TEST_SUITE(channel_tile_types, compute_types);
+TYPED_TEST_SUITE(channel_tile_types, tests::compute_types);
 
 TYPED_TEST(channel_tile_types, have_the_same_bits_whether_they_slide_or_not) {
   using C = TypeParam;
@@ -31,14 +23,14 @@ TYPED_TEST(channel_tile_types, have_the_same_bits_whether_they_slide_or_not) {
   constexpr std::int64_t filter_rows = 4, most_columns = 60;
   for (const std::int64_t filter_columns : {1, 2, 3, 4, 5, 6, 7, 8}) {
     const std::int64_t pitch = most_columns + filter_columns - 1, count = filter_rows * filter_columns;
-    const auto places = uniform_numbers<C>(static_cast<std::size_t>(filter_rows * pitch), 1);
+    const auto places = tests::uniform_numbers<C>(static_cast<std::size_t>(filter_rows * pitch), 1);
     std::vector<std::int64_t> offsets;
     for (std::int64_t tap = 0; tap < count; ++tap) {
       offsets.push_back(tap / filter_columns * pitch + tap % filter_columns);
     }
     for (std::int64_t vectors = 1; vectors <= tiles::most_vectors; ++vectors) {
       const std::int64_t channels = vectors * tiles::lanes;
-      const auto weights = uniform_numbers<C>(static_cast<std::size_t>(count * channels), 2);
+      const auto weights = tests::uniform_numbers<C>(static_cast<std::size_t>(count * channels), 2);
       const filter_taps<C> one_by_one{count, weights.data(), offsets.data()};
       const filter_taps<C> by_rows{count, weights.data(), offsets.data(), filter_columns};
       for (std::int64_t columns = 1; columns <= most_columns; ++columns) {

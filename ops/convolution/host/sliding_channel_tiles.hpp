@@ -28,7 +28,7 @@ class sliding_channel_tiles {
  public:
   /// Of 32 registers, up to seven have the weights of a row of the filter, and one or two have elements.
   static constexpr std::int64_t most_places = 23;
-  /// Fewer sums would wait for each other: a multiply-add takes four cycles, and two begin in each.
+  /// With fewer sums the processor would wait for results: a multiply-add takes four cycles, and two can begin in each.
   static constexpr std::int64_t least_places = 8;
 
   /// Whether there are tiles for rows of a convolution.
