@@ -4,6 +4,7 @@
 #include <prumo/dense.hpp>
 #include <prumo/detail/image_rows.hpp>
 #include <prumo/error.hpp>
+#include <prumo/images.hpp>
 #include <prumo/nets/detail/layer_arrays.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/overloaded.hpp>
@@ -11,6 +12,7 @@
 #include <prumo/softmax.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 #include <variant>
 
@@ -125,31 +127,44 @@ void forward_plan::check_arrays(const array_ref& x, const array_ref& weights, co
   }
 }
 
+namespace {
+
+/// What a layer with filters tells of a convolution.
+template <class Layer>
+convolution_options filter_options(const Layer& of, const std::optional<array_ref>& bias) {
+  convolution_options options;
+  options.row_stride = of.stride.height;
+  options.column_stride = of.stride.width;
+  options.row_padding = of.padding.height;
+  options.column_padding = of.padding.width;
+  options.bias = bias;
+  options.activation = function_of(of.activate);
+  return options;
+}
+
+}  // namespace
+
+convolution_options forward_plan::options_of(const planned_step& which, const convolution& layer,
+                                             const array_ref& weights) const {
+  const auto bias = layer.bias ? std::optional(weight(weights, which.first_parameter + 1)) : std::nullopt;
+  convolution_options options = filter_options(layer, bias);
+  if (which.last - which.first == 2) {
+    const auto& pool = std::get<pooling>(net_.layers[which.last - 1]);
+    options.pooling = pool.kind == pooling_kind::maximum ? convolution_pooling::maximum : convolution_pooling::mean;
+    options.window = window_of(pool);
+  }
+  return options;
+}
+
 void forward_plan::enqueue(context_ref ctx, const planned_step& which, const step_arrays& arrays) const {
   const auto weight_at = [&](std::size_t place) { return weight(arrays.weights, which.first_parameter + place); };
   const auto bias_of = [&](const auto& it) { return it.bias ? std::optional<array_ref>(weight_at(1)) : std::nullopt; };
-  const auto filter_options = [&](const auto& it) {
-    convolution_options options;
-    options.row_stride = it.stride.height;
-    options.column_stride = it.stride.width;
-    options.row_padding = it.padding.height;
-    options.column_padding = it.padding.width;
-    options.bias = bias_of(it);
-    options.activation = function_of(it.activate);
-    return options;
-  };
   const auto convolve_images = [&](const convolution& it) {
-    convolution_options options = filter_options(it);
-    if (which.last - which.first == 2) {
-      const auto& pool = std::get<pooling>(net_.layers[which.last - 1]);
-      options.pooling = pool.kind == pooling_kind::maximum ? convolution_pooling::maximum : convolution_pooling::mean;
-      options.window = window_of(pool);
-    }
-    convolve(ctx, arrays.x, weight_at(0), arrays.y, options);
+    convolve(ctx, arrays.x, weight_at(0), arrays.y, options_of(which, it, arrays.weights));
   };
   const auto convolve_channels = [&](const shared_convolution& it) {
     convolve(ctx, channels_as_images(arrays.x), as_filter(weight_at(0)), channels_as_images(arrays.y),
-             filter_options(it));
+             filter_options(it, bias_of(it)));
   };
   const auto pool = [&](const pooling& it) {
     const instance_ref& instance = ctx;
@@ -181,8 +196,27 @@ void forward_plan::run_step(context_ref ctx, std::size_t which, const array_ref&
 
 void forward_plan::run(context_ref ctx, const array_ref& x, const array_ref& weights, const array_ref& arena,
                        const array_ref& y) const {
+  run_from(ctx, 0, x, weights, arena, y);
+}
+
+void forward_plan::run_from(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights,
+                            const array_ref& arena, const array_ref& y) const {
   check_arrays(x, weights, arena, y);
-  for (std::size_t which = 0; which < steps_.size(); ++which) enqueue_step(ctx, which, x, weights, arena, y);
+  for (std::size_t which = step; which < steps_.size(); ++which) enqueue_step(ctx, which, x, weights, arena, y);
+}
+
+std::size_t forward_plan::take_bytes(context_ref ctx, const array_ref& bytes, const array_ref& numbers,
+                                     const array_ref& weights, const array_ref& arena, const array_ref& y) const {
+  check_arrays(numbers, weights, arena, y);
+  const image_options as_shares;  // of 255
+  const planned_step& first = steps_.front();
+  const auto* const layer = std::get_if<convolution>(&net_.layers[first.first]);
+  const bool is_done =
+      layer != nullptr && convolve_bytes(ctx, bytes, as_shares.scale, weight(weights, first.first_parameter),
+                                         step_result(0, bytes.extents[0], arena, y), options_of(first, *layer, weights));
+  if (is_done) return 1;
+  convert_images(ctx, bytes, numbers, as_shares);
+  return 0;
 }
 
 void forward_plan::enqueue_step(context_ref ctx, std::size_t which, const array_ref& x, const array_ref& weights,

@@ -7,6 +7,7 @@
 
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace prumo::detail {
@@ -196,6 +197,28 @@ void convolve(context_ref ctx, const array_ref& x, const array_ref& w, const arr
     backend::dispatch<detail::convolution_operation<T>>(ctx.as<Exec>(), detail::problem_of<T>(call, ctx.working_set()),
                                                         options.implementation);
   });
+}
+
+bool convolve_bytes(context_ref ctx, const array_ref& images, double scale, const array_ref& w, const array_ref& y,
+                    const convolution_options& options) {
+  if (images.type != dtype::u8) check::throw_argument(detail::operation, "images of u8", {{"images", images}});
+  check::arrays(detail::operation, ctx, {{"y", y}}, {{"images", images}, {"w", w}});
+  array_ref as_numbers = images;
+  as_numbers.type = y.type;
+  const detail::convolution_call call{as_numbers, w, y, options};
+  detail::check_form(call);
+  detail::check_bias(ctx, call);
+  const bool may_be_direct = options.implementation.empty() || options.implementation == "direct";
+  bool is_done = false;
+  detail::with_space_and_scalar(ctx.space(), y.type, [&]<class Exec, class T> {
+    if constexpr (std::is_same_v<T, float>) {
+      const auto problem = detail::problem_of<T>(call, ctx.working_set());
+      if (may_be_direct && !problem.is_empty()) {
+        is_done = backend::run_byte_convolution(ctx.as<Exec>(), problem, scale);
+      }
+    }
+  });
+  return is_done;
 }
 
 std::string_view convolution_implementation(const instance_ref& space, const array_ref& x, const array_ref& w,

@@ -94,6 +94,12 @@ convolution_candidate<Exec, T> direct_device_candidate();
 template <class Exec, class T>
 double direct_device_time(const Exec& instance, const convolution_problem<T>& problem);
 
+/// The convolution of images of bytes, as prumo::convolve_bytes() tells it.
+/// \param problem whose pointer to images is that to their bytes
+/// \return false, with nothing enqueued, if no kernel of the device takes them
+template <class Exec>
+bool run_byte_convolution(context<Exec>& ctx, const convolution_problem<float>& problem, double scale);
+
 /// The convolution as a matrix product whose right operand is made in a team's scratch memory alone; none where it is
 /// not compiled.
 template <class Exec, class T>

@@ -8,6 +8,8 @@
 #include "own_instance.hpp"
 #include <prumo/convolution.hpp>
 #include <prumo/error.hpp>
+#include <prumo/images.hpp>
+#include <prumo/spaces.hpp>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -345,6 +347,55 @@ TEST(convolve, contexts_have_weights_of_their_own) {
     exec().fence();
     second.fence();
     expect_all("one after the other");
+  }
+}
+
+/// Images of bytes give the bits of their numbers, where one kernel takes them, and nothing is done elsewhere.
+TEST(convolve, takes_images_of_bytes) {
+  struct layer {
+    std::size_t images, filters, side, filter;
+    activation_function activation;
+  };
+  std::mt19937 random(31);
+  for (const layer& of : {layer{700, 6, 48, 5, activation_function::tanh}, {500, 4, 86, 7, activation_function::relu},
+                          {336, 3, 30, 7, activation_function::none}, {3, 6, 48, 5, activation_function::tanh},
+                          {400, 7, 48, 5, activation_function::relu}}) {
+    using bytes_view = Kokkos::View<std::uint8_t****, Kokkos::LayoutRight, exec>;
+    const std::size_t rows = (of.side - of.filter + 1) / 2;
+    const bytes_view bytes("bytes", of.images, 1, of.side, of.side);
+    tests::set_elements(bytes, [&](auto...) { return static_cast<std::uint8_t>(random() % 256); });
+    const images<float> x("x", of.images, 1, of.side, of.side), w("w", of.filters, 1, of.filter, of.filter),
+        y("y", of.images, of.filters, rows, rows), expected("expected", of.images, of.filters, rows, rows);
+    const Kokkos::View<float*, exec> bias("bias", of.filters);
+    const auto number = [&](auto...) { return static_cast<float>(random() % 1000) / 500.0f - 1.0f; };
+    tests::set_elements(w, number);
+    tests::set_elements(bias, number);
+    Kokkos::deep_copy(y, -7.0f);
+    context<exec> ctx;
+    const convolution_options options{.bias = array_ref(bias),
+                                      .activation = of.activation,
+                                      .pooling = convolution_pooling::maximum,
+                                      .window = {2, 2, 2, 2, 0, 0, window_rounding::down}};
+    constexpr double scale = 1.0 / 255;
+    const bool is_taken = convolve_bytes(ctx, array_ref(bytes), scale, array_ref(w), array_ref(y), options);
+    if (is_taken) {
+      convert_images(ctx.instance(), bytes, x, {.scale = scale});
+      convolve(ctx, x, w, expected, options);
+    } else {
+      Kokkos::deep_copy(ctx.instance(), expected, -7.0f);
+    }
+    ctx.fence();
+    const auto got = tests::host_copy(y), wanted = tests::host_copy(expected);
+    std::int64_t wrong = 0;
+    tests::for_each_index(y, [&](auto... at) { wrong += got(at...) == wanted(at...) ? 0 : 1; });
+    EXPECT_EQ(wrong, 0) << of.images << " images of " << of.side << ", taken: " << is_taken;
+    EXPECT_TRUE(!is_host_space<exec> || !is_taken);
+#if defined(KOKKOS_ENABLE_CUDA) && defined(KOKKOS_ARCH_HOPPER)
+    EXPECT_TRUE(is_taken || of.images < 500) << of.images << " images of " << of.side;
+#endif
+    EXPECT_THAT(tests::message_of<argument_error>(
+                    [&] { convolve_bytes(ctx, array_ref(x), scale, array_ref(w), array_ref(y), options); }),
+                AllOf(StartsWith("prumo::convolve"), HasSubstr("images of u8")));
   }
 }
 

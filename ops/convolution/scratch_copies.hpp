@@ -27,6 +27,28 @@ __device__ __forceinline__ void begin_copy(const void* from, void* to, int bytes
 }
 #endif
 
+/// Stores a pack to scratch memory at once. nvcc makes a store for each element of an assignment, even of a uint4, and
+/// neighbouring threads then meet in the banks.
+template <class C, class Pack>
+KOKKOS_FORCEINLINE_FUNCTION void store_to_scratch(C* to, const Pack& pack) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(Pack) == 16 || sizeof(Pack) == 8) {
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    unsigned words[sizeof(Pack) / sizeof(unsigned)];
+    memcpy(words, &pack, sizeof(Pack));
+    if constexpr (sizeof(Pack) == 16) {
+      asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]), "r"(words[1]),
+                   "r"(words[2]), "r"(words[3])
+                   : "memory");
+    } else {
+      asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(words[0]), "r"(words[1]) : "memory");
+    }
+    return;
+  }
+#endif
+  *reinterpret_cast<Pack*>(to) = pack;
+}
+
 /// Copies packs of neighbouring elements, whose addresses are aligned for a whole pack. Those that have to be converted
 /// are all loaded before the first one is stored, because a thread waits for what it converts.
 /// \param distance from the first element of a pack to that of the next
@@ -52,7 +74,7 @@ KOKKOS_FORCEINLINE_FUNCTION void copy_packs_to_scratch(const T* from, C* to, [[m
       prumo::detail::device_pack<C, Elements> converted;
       PRUMO_UNROLL
       for (int i = 0; i < Elements; ++i) converted.values[i] = static_cast<C>(loaded[which].values[i]);
-      *reinterpret_cast<prumo::detail::device_pack<C, Elements>*>(to + which * distance) = converted;
+      store_to_scratch(to + which * distance, converted);
     }
   }
 }

@@ -189,6 +189,20 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   return value;
 }
 
+/// Waits for the kernels before this one on its stream, where a kernel may be launched before they have ended. A kernel
+/// with `waits_itself` calls it before it reads or writes memory other than its scratch memory. All threads call.
+template <class Member>
+KOKKOS_FORCEINLINE_FUNCTION void wait_for_work_before([[maybe_unused]] const Member& member) {
+  if constexpr (requires { member.wait_for_kernels_before(); }) member.wait_for_kernels_before();
+}
+
+/// Lets the kernel behind this one start when there is room for its teams, which wait for the end of this one. It gains
+/// where a team has a multiprocessor for itself: the next kernel's teams then start one by one as these end.
+template <class Member>
+KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start([[maybe_unused]] const Member& member) {
+  if constexpr (requires { member.let_next_kernel_start(); }) member.let_next_kernel_start();
+}
+
 /// The largest alignment in scratch memory. Packs of four doubles need it.
 inline constexpr std::size_t most_scratch_alignment = 32;
 
@@ -198,6 +212,7 @@ inline constexpr std::size_t most_scratch_alignment = 32;
 ///   values that too few loads are under way.
 /// - `team_threads()`, the threads of a team, and `scratch_bytes()`, the bytes of its scratch memory.
 /// - `blocks()`, the number of its work items, and `blocks_per_team()`, how many of them a team does at a time.
+/// - `waits_itself`, if it is true and the kernel calls wait_for_work_before(). Otherwise that is done before the kernel.
 template <class Exec, light_kernel Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   if (kernel.blocks() == 0) return;

@@ -4,8 +4,8 @@
 /// \file
 /// Which layout the direct convolution takes on a device.
 
+#include "byte_ring.hpp"
 #include "direct_device_estimate.hpp"
-#include "image_ring.hpp"
 #include "row_copies.hpp"
 #include <prumo/detail/rounding.hpp>
 
@@ -123,7 +123,8 @@ class direct_device_choice : direct_device_estimate<C> {
   /// A ring of images for one team on each multiprocessor, with as many places as there is room for; none if there is
   /// no room for enough images, or if they do not come in bulk copies.
   /// \param threads of the team, a multiple of 32
-  direct_device_layout ring(int threads) const {
+  /// \param comes_as_bytes whether the images are bytes, which have a ring of their own
+  direct_device_layout ring(int threads, bool comes_as_bytes = false) const {
     const bool has_elements = problem_.images > 0 && problem_.in_channels > 0;
     if (!has_elements || element_bytes_ != static_cast<std::int64_t>(sizeof(C))) return none();
     const direct_device_layout one = in_chunks(1, problem_.y_rows, 1, 1, 1);
@@ -131,7 +132,9 @@ class direct_device_choice : direct_device_estimate<C> {
     if (!is_near(1, problem_.y_rows)) return none();
     // A stretch may be a turn ahead of another, and the images of both are in use.
     const std::int64_t least_places = 2 * (threads / one.tiles_of_group() + 2);
-    const std::int64_t bytes_of_image = one.image_elements * static_cast<std::int64_t>(sizeof(C)) + bytes_of_ring_place;
+    const std::int64_t bytes_of_image =
+        one.image_elements * static_cast<std::int64_t>(sizeof(C)) + static_cast<std::int64_t>(sizeof(ring_place)) +
+        (comes_as_bytes ? byte_ring::bytes_of_place(one.image_elements) : 0);
     const std::int64_t other_bytes =
         (one.scratch_elements() - one.image_elements + 16) * static_cast<std::int64_t>(sizeof(C));
     const std::int64_t places = std::min<std::int64_t>((resources_.bytes_of_team - other_bytes) / bytes_of_image, 64);
@@ -149,7 +152,6 @@ class direct_device_choice : direct_device_estimate<C> {
   static constexpr std::int64_t most_elements = std::int64_t{1} << 26;
   /// Of an item: far more than a team has threads.
   static constexpr std::int64_t most_tiles = std::int64_t{1} << 16;
-  static constexpr std::int64_t bytes_of_ring_place = sizeof(ring_place);
 
   static direct_device_layout none() {
     direct_device_layout layout;

@@ -105,14 +105,17 @@ class direct_device_inputs {
     constexpr int lanes = prumo::detail::exchange_threads;
     const int filter_columns = static_cast<int>(problem_.filter_columns);
     const int taps = static_cast<int>(problem_.filter_rows) * filter_columns;
-    const int filters = layout_.channel_tiles * Tile.channels * channels;
     // Most filters have no gaps between their rows, and need no division for each weight.
     const bool has_gaps = problem_.w.row_stride != filter_columns * problem_.w.column_stride ||
                           layout_.weight_row != filter_columns * Tile.channels;
+    if (channels == 0) return;
+    // The filter that a stretch copies next follows by additions.
+    const int stretches = layout_.threads / lanes, channels_on = stretches / channels;
+    const int inputs_on = stretches - channels_on * channels, own = thread / lanes;
     with_elements(problem_.w.data, [&](const auto* w) {
+      int of_part = own / channels, c = own - of_part * channels;
       PRUMO_KEEP_LOOP
-      for (int which = thread / lanes; which < filters; which += layout_.threads / lanes) {
-        const int of_part = which / channels, c = which - of_part * channels;
+      while (of_part < layout_.channel_tiles * Tile.channels) {
         const int tile_of_part = of_part / Tile.channels, m = of_part - tile_of_part * Tile.channels;
         const std::int64_t channel = std::int64_t{part} * layout_.channel_tiles * Tile.channels + of_part;
         const bool is_there = channel < problem_.out_channels;
@@ -124,6 +127,12 @@ class direct_device_inputs {
           const int p = has_gaps ? tap / filter_columns : 0, q = tap - p * filter_columns;
           copy_element_to_scratch<C>(from + p * problem_.w.row_stride + q * problem_.w.column_stride, is_there,
                                      filter + p * layout_.weight_row + q * Tile.channels);
+        }
+        of_part += channels_on;
+        c += inputs_on;
+        if (c >= channels) {
+          c -= channels;
+          ++of_part;
         }
       }
     });

@@ -63,6 +63,7 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
   static constexpr int window = Window;
   static constexpr int most_threads = 256;
   static constexpr int resident_teams = Tile.resident_teams();
+  static constexpr bool waits_itself = true;
 
   direct_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
       : shares(problem, type, layout) {}
@@ -80,14 +81,18 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     const int thread = member.team_rank();
     share_of_team share = share_of(member);
     step now = share.first;
+    prumo::detail::wait_for_work_before(member);
+    prumo::detail::let_next_kernel_start(member);
     if (!has(share, now)) return;
-    copy_bias(memory.bias, share.part, thread);
-    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, share.part, thread);
     if (layout_.staging == staging_kind::rows && problem_.is_padded()) {
       clear_planes(memory.planes, thread);
       member.team_barrier();
     }
-    bool is_copied = false;
+    // Images take longer to arrive than the filters, so they come first.
+    copy(memory, share, now, now, thread);
+    copy_bias(memory.bias, share.part, thread);
+    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, share.part, thread);
+    bool is_copied = true;
     sums_type sums;
     held_filter held;
     while (true) {

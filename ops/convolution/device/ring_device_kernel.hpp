@@ -10,7 +10,11 @@
 ///
 /// Threads are never more than a turn apart, so that what one of them executes is still in the cache for instructions
 /// when the next one does.
+///
+/// Few images take little longer than what happens before the first product. So a team finds its share by additions,
+/// while the kernel before still runs, and copies its first images before the filters.
 
+#include "byte_ring.hpp"
 #include "direct_device_inputs.hpp"
 #include "image_ring.hpp"
 #include "tile/constant_weights.hpp"
@@ -18,13 +22,15 @@
 #include <prumo/detail/index_divider.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// The elements of the problem are of type C.
 /// \tparam Window the side of the pooling windows, of which maxima are stored. 1: nothing is pooled
-template <class C, convolution_tile Tile, int Window>
+/// \tparam OfBytes whether the images are bytes instead, which become numbers in the scratch memory. C is float then
+template <class C, convolution_tile Tile, int Window, bool OfBytes = false>
 class ring_device_kernel : direct_device_inputs<C, Tile> {
   using inputs = direct_device_inputs<C, Tile>;
   using inputs::copy_bias;
@@ -39,8 +45,9 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   /// With constant weights, a tile is thousands of instructions that are executed once. They are in the cache for as
   /// long as all threads are near each other. Loops over input channels gain more if results are stored meanwhile.
   static constexpr bool overlaps = !Tile.has_constant_weights;
-  using ring_type = image_ring<C, overlaps>;
+  using ring_type = std::conditional_t<OfBytes, byte_ring, image_ring<C, overlaps>>;
   static_assert(Tile.keeps_weights == Tile.has_constant_weights, "registers hold no weights from tile to tile");
+  static_assert(!OfBytes || (!overlaps && std::is_same_v<C, float>));
 
  public:
   using results = window_results<C, Tile, Window>;
@@ -48,36 +55,55 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   static constexpr int window = Window;
   static constexpr int most_threads = Tile.ring_threads();
   static constexpr int resident_teams = 1;
+  static constexpr bool waits_itself = true;
 
   ring_device_kernel(const convolution_problem<C>& problem, dtype type, const direct_device_layout& layout)
       : inputs(problem, type, layout),
         by_column_tiles_(layout.column_tiles),
         by_plane_tiles_(layout.row_tiles * layout.column_tiles),
-        by_tiles_(layout.tiles_of_group()) {}
+        by_tiles_(layout.tiles_of_group()),
+        shares_(problem.images, layout) {}
+
+  /// \param problem whose pointer to images is that to their bytes
+  ring_device_kernel(const convolution_problem<C>& problem, const direct_device_layout& layout,
+                     const byte_numbers& numbers)
+    requires OfBytes
+      : ring_device_kernel(problem, dtype::f32, layout) {
+    numbers_ = numbers;
+  }
 
   std::int64_t blocks() const { return layout_.teams; }
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return layout_.threads; }
   std::size_t scratch_bytes() const {
     return static_cast<std::size_t>(layout_.scratch_elements()) * sizeof(C) +
-           ring_type::bytes_of_flags(layout_.images) + sizeof(pack);
+           ring_type::bytes_beside_images(layout_.images, layout_.image_elements) + sizeof(pack);
   }
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
+    using element = typename ring_type::element;
     const scratch memory = scratch_of(member);
-    const int thread = member.team_rank();
-    const share own(problem_.images, layout_, member.league_rank());
-    const auto image_at = [&](int which) { return problem_.x.data + own.image(which) * problem_.x.image_stride; };
-    ring_type ring(memory.planes, layout_.image_elements, memory.results, layout_.images, own.images);
-    ring.clear(thread, layout_.threads);
+    const int thread = member.team_rank(), threads = layout_.threads;
+    const share own(shares_, member.league_rank(), layout_.tiles_of_group(), by_tiles_);
+    const auto* const images = reinterpret_cast<const element*>(problem_.x.data);
+    const auto image_at = [&](int which) { return images + own.image(which) * problem_.x.image_stride; };
+    ring_type ring = make_ring(memory, own.images);
+    ring.clear(thread, threads);
+    prumo::detail::wait_for_work_before(member);
+    prumo::detail::let_next_kernel_start(member);
+    ring.bring_first(thread, image_at);
     copy_bias(memory.bias, 0, thread);
     if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, 0, thread);
     wait_for_copies();
+    if constexpr (OfBytes) {
+      member.team_barrier();
+      ring.make_numbers(thread, threads, image_behind(own, threads), image_at);
+    }
 
     constexpr int together = overlaps ? prumo::detail::exchange_threads : 1;  // threads that skip a turn
     PRUMO_KEEP_LOOP
-    for (int turn = 0; turn < own.tiles; turn += layout_.threads) {
+    for (int turn = 0; turn < own.tiles; turn += threads) {
       ring.begin_turn(member, by_tiles_.quotient(own.in_stream(turn)), image_at);
       if (turn + thread / together * together >= own.tiles) continue;
       const bool is_there = turn + thread < own.tiles;
@@ -100,10 +126,26 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
                       {y, static_cast<int>(problem_.rows), static_cast<int>(problem_.y_rows),
                        static_cast<int>(problem_.out_channels) - channel},
                       at.row, at.column, sums);
+      if constexpr (OfBytes) ring.make_numbers(thread, threads, image_behind(own, turn + 2 * threads), image_at);
     }
   }
 
  private:
+  /// How images are shared: each team has whole ones for itself. The tiles of the others are shared equally, up to one.
+  struct equal_shares {
+    int teams;
+    int whole;  ///< images that a team has for itself
+    int tiles;  ///< of the other images
+    int more;   ///< the first teams of this number have one tile more of them
+
+    equal_shares(std::int64_t images, const direct_device_layout& layout)
+        : teams(layout.teams), whole(static_cast<int>(images / teams)) {
+      const std::int64_t rest = (images - std::int64_t{whole} * teams) * layout.tiles_of_group();
+      tiles = static_cast<int>(rest / teams);
+      more = static_cast<int>(rest - std::int64_t{tiles} * teams);
+    }
+  };
+
   /// The images of a team, as a stream of tiles: whole images, and then a part of up to two of the last ones.
   struct share {
     int teams;
@@ -115,16 +157,15 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
     int before;         ///< tiles of the first shared image that other teams compute
     int first_of_rest;  ///< the first shared image, among all shared ones
 
-    KOKKOS_FORCEINLINE_FUNCTION share(std::int64_t all_images, const direct_device_layout& layout, int of_team)
-        : teams(layout.teams), team(of_team), whole(static_cast<int>(all_images / teams)) {
-      const int of_image = layout.tiles_of_group();
-      const std::int64_t rest = (all_images - std::int64_t{whole} * teams) * of_image;
-      const auto begin = static_cast<int>(rest * team / teams), end = static_cast<int>(rest * (team + 1) / teams);
-      first_of_rest = begin / of_image;
-      before = begin - first_of_rest * of_image;
-      images = whole + (end > begin ? (end - 1) / of_image - first_of_rest + 1 : 0);
-      whole_tiles = whole * of_image;
-      tiles = whole_tiles + end - begin;
+    KOKKOS_FORCEINLINE_FUNCTION share(const equal_shares& of, int of_team, int tiles_of_image,
+                                      const prumo::detail::index_divider& by_tiles_of_image)
+        : teams(of.teams), team(of_team), whole(of.whole) {
+      const int begin = of.tiles * team + (team < of.more ? team : of.more), own = of.tiles + (team < of.more ? 1 : 0);
+      first_of_rest = by_tiles_of_image.quotient(begin);
+      before = begin - first_of_rest * tiles_of_image;
+      images = whole + (own > 0 ? by_tiles_of_image.quotient(begin + own - 1) - first_of_rest + 1 : 0);
+      whole_tiles = whole * tiles_of_image;
+      tiles = whole_tiles + own;
     }
 
     /// A tile among all of the team's images, of which the first shared one begins with tiles of others.
@@ -153,6 +194,19 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
     return at;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION ring_type make_ring(const scratch& memory, int images) const {
+    if constexpr (OfBytes) {
+      return {memory.planes, layout_.image_elements, memory.results, layout_.images, images, numbers_};
+    } else {
+      return {memory.planes, layout_.image_elements, memory.results, layout_.images, images};
+    }
+  }
+
+  /// The image behind the last one that the first `tiles` tiles of a team need.
+  KOKKOS_FORCEINLINE_FUNCTION int image_behind(const share& own, int tiles) const {
+    return tiles < own.tiles ? by_tiles_.quotient(own.in_stream(tiles - 1)) + 1 : own.images;
+  }
+
   KOKKOS_FORCEINLINE_FUNCTION void add_products(const C* plane, const C* weights, sums_type& sums) const {
     const int channels = static_cast<int>(problem_.in_channels);
     PRUMO_KEEP_LOOP
@@ -166,6 +220,9 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   prumo::detail::index_divider by_column_tiles_;
   prumo::detail::index_divider by_plane_tiles_;
   prumo::detail::index_divider by_tiles_;
+  equal_shares shares_;
+  struct no_numbers {};
+  [[no_unique_address]] std::conditional_t<OfBytes, byte_numbers, no_numbers> numbers_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

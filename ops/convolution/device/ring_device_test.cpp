@@ -6,9 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
+#include <vector>
 
 namespace prumo::backend {
 namespace {
@@ -99,6 +102,84 @@ TEST(ring_device_kernel, holds_the_rows_that_a_row_of_the_filter_meets) {
   expect_random_images<float, ring_device_kernel<float, tile, 1>>(20, 5);
   expect_random_images<float, ring_device_kernel<float, tile, 2>>(20, 6);
   expect_random_images<double, ring_device_kernel<double, convolution_tile{2, 2, 4, 3, 3, false, false, 2}, 1>>(20, 7);
+}
+
+/// Bytes of images, which begin at a multiple of 16 bytes and end there.
+struct stored_bytes {
+  struct alignas(16) pack {
+    std::uint8_t bytes[16];
+  };
+  std::vector<pack> packs;
+
+  explicit stored_bytes(std::size_t bytes) : packs((bytes + sizeof(pack) - 1) / sizeof(pack)) {}
+  std::uint8_t* data() { return packs.front().bytes; }
+};
+
+/// Random shapes of one channel. Images begin anywhere in packs of 16 bytes.
+template <class Kernel>
+void expect_random_bytes(int shapes, std::uint32_t seed) {
+  numbers random(seed);
+  int run = 0, reused = 0, shared = 0, unaligned = 0;
+  for (int which = 0; which < shapes; ++which) {
+    const auto shape = whole_images<float>(random, Kernel::tile, Kernel::window);
+    convolution_test_case<float> test(shape, 0, 0, random(0, 1) == 1, random);
+    stored_bytes bytes(test.x.memory.size());
+    for (std::size_t at = 0; at < test.x.memory.size(); ++at) {
+      bytes.data()[at] = static_cast<std::uint8_t>(random(0, 3));
+      test.x.memory[at] = bytes.data()[at];
+    }
+    auto of_bytes = direct_device_problem(test.problem);
+    of_bytes.x.data = reinterpret_cast<const float*>(bytes.data());
+    const direct_device_choice<float> choice(of_bytes, sizeof(float), Kernel::tile, some_resources(random));
+    direct_device_layout layout = choice.ring(32 * static_cast<int>(random(2, 6)), true);
+    if (layout.threads == 0) continue;
+    // No two turns reach more images, with those across the end of the whole ones.
+    const int few = 2 * layout.threads / layout.tiles_of_group() + 4;
+    for (const int places : {layout.images, few}) {
+      layout.images = places;
+      ++run;
+      reused += test.problem.images / layout.teams > places;
+      shared += test.problem.images % layout.teams != 0;
+      unaligned += test.problem.x.image_stride % 16 != 0;
+      test.expect_right(Kernel(of_bytes, layout, *byte_numbers::of(1.0)),
+                        "shape " + std::to_string(which) + ": " + std::to_string(layout.teams) + " teams, " +
+                            std::to_string(places) + " places");
+    }
+  }
+  EXPECT_GT(run, shapes / 2);
+  EXPECT_GT(reused, 0);
+  EXPECT_GT(shared, 0);
+  EXPECT_GT(unaligned, 0);
+}
+
+TEST(ring_device_kernel, makes_numbers_of_bytes) {
+  constexpr convolution_tile of_five{6, 2, 4, 5, 5, true, false, 4, true}, of_seven{4, 2, 4, 7, 7, true, false, 2, true};
+  expect_random_bytes<ring_device_kernel<float, of_five, 2, true>>(30, 11);
+  expect_random_bytes<ring_device_kernel<float, of_seven, 2, true>>(30, 12);
+}
+
+TEST(byte_numbers, are_rounded_as_in_f64) {
+  std::mt19937 random(13);
+  int found = 0, declined = 0;
+  const auto expect_all = [&](double scale) {
+    const auto numbers = byte_numbers::of(scale);
+    (numbers ? found : declined) += 1;
+    if (!numbers) return;
+    for (int byte = 0; byte < 256; ++byte) {
+      EXPECT_EQ(numbers->at(static_cast<std::uint8_t>(byte)), static_cast<float>(std::fma(byte, scale, 0.0)))
+          << byte << " * " << scale;
+    }
+  };
+  for (const double scale : {0.0, 1.0, 1.0 / 255, 1.0 / 256, -2.0 / 255, 0.1, 1e-44, 1e-320}) expect_all(scale);
+  for (int i = 0; i < 1000; ++i) {
+    expect_all(std::ldexp(1 + static_cast<double>(random()) / 4294967296.0, static_cast<int>(random() % 200) - 100));
+  }
+  EXPECT_GT(found, 900);
+  EXPECT_TRUE(byte_numbers::of(1.0 / 255));
+  for (const double scale : {1e38, 1e300, std::numeric_limits<double>::infinity(),
+                             std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_FALSE(byte_numbers::of(scale)) << scale;
+  }
 }
 
 /// Other kernels compute long activations of results that are not pooled, and windows of other sides.

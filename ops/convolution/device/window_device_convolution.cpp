@@ -3,6 +3,7 @@
 
 #include "direct_device_choice.hpp"
 #include "direct_device_kernel.hpp"
+#include "recent_layouts.hpp"
 #include "ring_device_kernel.hpp"
 #include <prumo/detail/device/current_device.hpp>
 #include <prumo/spaces.hpp>
@@ -22,7 +23,8 @@ namespace {
 struct window_kernel_form {
   convolution_tile tile;
   int window;
-  bool has_ring;  ///< for images in bulk copies; otherwise teams take items of them
+  bool has_ring;          ///< for images in bulk copies; otherwise teams take items of them
+  bool of_bytes = false;  ///< for images of bytes
 
   /// Whether the device that kernels are compiled for has what it needs.
   constexpr bool is_compiled() const {
@@ -37,7 +39,7 @@ struct window_kernel_form {
 };
 
 /// The kernels that are compiled. Items are for images of one channel whose results take as long as the products.
-constexpr std::array<window_kernel_form, 11> forms = {window_kernel_form{{3, 1, 4, 5, 5, true}, 1, false},
+constexpr std::array<window_kernel_form, 13> forms = {window_kernel_form{{3, 1, 4, 5, 5, true}, 1, false},
                                                       {{2, 4, 4, 5, 5, true}, 2, false},
                                                       {{6, 2, 4, 5, 5, true, false, 4, true}, 2, false},
                                                       {{6, 2, 4, 5, 5, true, false, 4, true}, 2, true},
@@ -47,7 +49,9 @@ constexpr std::array<window_kernel_form, 11> forms = {window_kernel_form{{3, 1, 
                                                       {{2, 4, 4, 7, 7}, 2, true},
                                                       {{2, 4, 4, 7, 7}, 4, true},
                                                       {{4, 6, 2, 5, 5, false, false, 2}, 1, true},
-                                                      {{4, 6, 2, 5, 5, false, false, 2}, 2, true}};
+                                                      {{4, 6, 2, 5, 5, false, false, 2}, 2, true},
+                                                      {{6, 2, 4, 5, 5, true, false, 4, true}, 2, true, true},
+                                                      {{4, 2, 4, 7, 7, true, false, 2, true}, 2, true, true}};
 
 /// Calls visit(kernel type) with that of a number, from Which on.
 template <std::size_t Which = 0, class Visitor>
@@ -56,24 +60,25 @@ void with_kernel(std::size_t which, const Visitor& visit) {
     if (which > Which) return with_kernel<Which + 1>(which, visit);
     constexpr window_kernel_form form = forms[Which];
     if constexpr (form.is_compiled() && form.has_ring) {
-      visit(std::type_identity<ring_device_kernel<float, form.tile, form.window>>{});
+      visit(std::type_identity<ring_device_kernel<float, form.tile, form.window, form.of_bytes>>{});
     } else if constexpr (form.is_compiled()) {
       visit(std::type_identity<direct_device_kernel<float, form.tile, form.window>>{});
     }
   }
 }
 
-template <std::size_t Which = 0>
+template <bool OfBytes, std::size_t Which = 0>
 void consider(const convolution_problem<float>& problem, team_resources resources, bool with_constants,
               timed_window_layout& best) {
   if constexpr (Which < forms.size()) {
     constexpr window_kernel_form form = forms[Which];
-    if (form.suits(problem, with_constants) && window_results<float, form.tile, form.window>::suits(problem)) {
+    if (form.of_bytes == OfBytes && form.suits(problem, with_constants) &&
+        window_results<float, form.tile, form.window>::suits(problem)) {
       resources.threads_of_multiprocessor = std::int64_t{form.tile.resident_teams()} * resources.threads_of_team;
       const direct_device_choice<float> choice(problem, sizeof(float), form.tile, resources);
       timed_window_layout found;
       if constexpr (form.has_ring) {
-        found.layout = choice.ring(form.tile.ring_threads());
+        found.layout = choice.ring(form.tile.ring_threads(), form.of_bytes);
         if (found.layout.threads > 0) found.time = choice.estimate_ring(found.layout);
       } else {
         // Of the time of the kernel for any window: on an H200, whole images take 0.92 to 0.97 of it.
@@ -86,7 +91,7 @@ void consider(const convolution_problem<float>& problem, team_resources resource
         best.layout.tile = first_window_kernel + static_cast<int>(Which);
       }
     }
-    consider<Which + 1>(problem, resources, with_constants, best);
+    consider<OfBytes, Which + 1>(problem, resources, with_constants, best);
   }
 }
 
@@ -102,13 +107,49 @@ void bring_weights([[maybe_unused]] const Exec& instance, [[maybe_unused]] const
 #endif
 }
 
+template <class Exec>
+void launch(const Exec& instance, const std::string& label, const convolution_problem<float>& problem,
+            const direct_device_layout& layout, [[maybe_unused]] const byte_numbers& numbers) {
+  with_kernel(static_cast<std::size_t>(layout.tile - first_window_kernel),
+              [&]<class Kernel>(std::type_identity<Kernel>) {
+                if constexpr (Kernel::tile.has_constant_weights) bring_weights(instance, problem);
+                if constexpr (std::is_constructible_v<Kernel, decltype(problem), decltype(layout), byte_numbers>) {
+                  prumo::detail::launch_teams(instance, label, Kernel(problem, layout, numbers));
+                } else {
+                  prumo::detail::launch_teams(instance, label, Kernel(problem, dtype::f32, layout));
+                }
+              });
+}
+
+/// The layout for images of bytes; no threads if none suits, or if it takes longer than to make numbers of them before.
+template <class Exec>
+direct_device_layout recent_byte_layout(const Exec& instance, const convolution_problem<float>& problem) {
+  thread_local recent_layouts<direct_device_layout, float> layouts;
+  return layouts.find({problem, device_of(instance)}, [&] {
+    const team_resources resources = team_resources_of(instance);
+    timed_window_layout best;
+    consider<true>(problem, resources, true, best);
+    // In cycles of a multiprocessor, as direct_device_estimate tells them. The first convolutions of two nets take 7 %
+    // longer with bytes than with numbers.
+    constexpr double longer = 1.07, launch_cycles = 2500, bytes_of_cycle = 28;
+    const double bytes = 5.0 * static_cast<double>(problem.images * problem.in_channels) *
+                         static_cast<double>(problem.height * problem.width);
+    const double apart = direct_device_time<Exec, float>(instance, problem) + launch_cycles +
+                         bytes / static_cast<double>(resources.multiprocessors) / bytes_of_cycle;
+    if (longer * best.time < apart) return best.layout;
+    direct_device_layout none;
+    none.threads = 0;
+    return none;
+  });
+}
+
 }  // namespace
 }  // namespace PRUMO_INSTRUCTION_SET
 
 timed_window_layout best_window_layout(const convolution_problem<float>& problem, const team_resources& resources,
                                        bool with_constants) {
   timed_window_layout best;
-  consider(problem, resources, with_constants, best);
+  consider<false>(problem, resources, with_constants, best);
   return best;
 }
 
@@ -129,19 +170,30 @@ template <class Exec>
 void run_window_convolution([[maybe_unused]] const Exec& instance, [[maybe_unused]] const std::string& label,
                             [[maybe_unused]] const convolution_problem<float>& problem,
                             [[maybe_unused]] const direct_device_layout& layout) {
-  if constexpr (!is_host_space<Exec>) {
-    with_kernel(static_cast<std::size_t>(layout.tile - first_window_kernel),
-                [&]<class Kernel>(std::type_identity<Kernel>) {
-                  if constexpr (Kernel::tile.has_constant_weights) bring_weights(instance, problem);
-                  prumo::detail::launch_teams(instance, label, Kernel(problem, dtype::f32, layout));
-                });
+  if constexpr (!is_host_space<Exec>) launch(instance, label, problem, layout, {});
+}
+
+template <class Exec>
+bool run_byte_convolution([[maybe_unused]] context<Exec>& ctx,
+                          [[maybe_unused]] const convolution_problem<float>& problem, [[maybe_unused]] double scale) {
+  if constexpr (!is_host_space<Exec> && has_bulk_copies && has_constant_operands) {
+    static const std::string label = "prumo::convolve_bytes::direct";
+    const auto numbers = byte_numbers::of(scale);
+    const bool can_run = numbers && problem.mode == gemm_mode::strict && holds_constant_memory(ctx);
+    const direct_device_layout layout = can_run ? recent_byte_layout(ctx.instance(), problem) : direct_device_layout{};
+    if (layout.threads == 0) return false;
+    launch(ctx.instance(), label, problem, layout, *numbers);
+    return true;
+  } else {
+    return false;
   }
 }
 
 #define PRUMO_INSTANTIATE_WINDOW_CONVOLUTION(Space, T)                                                         \
   template bool holds_constant_memory<Space>(context<Space>&);                                                 \
   template void run_window_convolution<Space>(const Space&, const std::string&, const convolution_problem<T>&, \
-                                              const direct_device_layout&);
+                                              const direct_device_layout&);                                    \
+  template bool run_byte_convolution<Space>(context<Space>&, const convolution_problem<T>&, double);
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_WINDOW_CONVOLUTION, float)
 
 }  // namespace prumo::backend

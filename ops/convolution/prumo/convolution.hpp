@@ -74,6 +74,18 @@ void convolve(Context&& ctx, const X& x, const W& w, const Y& y, const convoluti
   convolve(context_ref(ctx), array_ref(x), array_ref(w), array_ref(y), options);
 }
 
+/// The convolution of images that are still bytes, where a device has one kernel for both: a byte b is the number
+/// b * scale, as convert_images() makes it, and y has the same bits as that of convolve() for these numbers.
+///
+/// images: [images x in_channels x height x width] of std::uint8_t. w, y and the options are as for convolve(). Devices
+/// copy whole packs of 16 bytes, so the memory of the images must begin and end at multiples of 16 bytes.
+/// \return false, with nothing enqueued, if there is no such kernel for these arguments, or if numbers that are made
+///         before take less time: on hosts, for other types than f32, for most filters. Then call convert_images() and
+///         convolve(), which take any.
+/// \throws as convolve()
+bool convolve_bytes(context_ref ctx, const array_ref& images, double scale, const array_ref& w, const array_ref& y,
+                    const convolution_options& options = {});
+
 /// The name of the implementation that convolve() would use for these arguments; `none` if y has no element. The
 /// arrays' memory is not used and may be null. Throws unsupported_error and argument_error like convolve().
 std::string_view convolution_implementation(const instance_ref& space, const array_ref& x, const array_ref& w,

@@ -41,6 +41,14 @@ __device__ __forceinline__ void wait_for_kernels_before() {
 #endif
 }
 
+/// Lets the next kernel on the stream start when there is room for its blocks, which wait for the end of this one. When
+/// all blocks of a kernel have called this or have ended, the next one is launched.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /// Whether an entry function waits for the kernels before it, and can share scratch memory among teams. It does if its
 /// code on this device was compiled for compute capability 9.0 or later, and not translated from code for an earlier
 /// one. Graphs can record such launches since CUDA 12.3.
@@ -219,17 +227,28 @@ class cuda_team_member {
     KOKKOS_IF_ON_HOST((return 0;))
   }
   KOKKOS_FORCEINLINE_FUNCTION void team_barrier() const { KOKKOS_IF_ON_DEVICE((__syncthreads();)) }
+  /// For kernels that wait themselves.
+  KOKKOS_FORCEINLINE_FUNCTION void wait_for_kernels_before() const {
+    KOKKOS_IF_ON_DEVICE((prumo::detail::wait_for_kernels_before();))
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start() const {
+    KOKKOS_IF_ON_DEVICE((prumo::detail::let_next_kernel_start();))
+  }
   KOKKOS_FORCEINLINE_FUNCTION const scratch_space& team_scratch(int) const { return scratch_; }
 
  private:
   scratch_space scratch_;
 };
 
+/// Whether operator() calls wait_for_kernels_before(), after what it does in the scratch memory alone.
+template <class Kernel>
+concept waits_itself = Kernel::waits_itself;
+
 /// The entry function of kernels of teams.
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::most_threads, Kernel::resident_teams)
     run_teams(const __grid_constant__ Kernel kernel) {
-  wait_for_kernels_before();
+  if constexpr (!waits_itself<Kernel>) wait_for_kernels_before();
   kernel(cuda_team_member());
 }
 

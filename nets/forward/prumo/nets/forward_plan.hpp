@@ -6,6 +6,7 @@
 
 #include <prumo/array_ref.hpp>
 #include <prumo/context_ref.hpp>
+#include <prumo/convolution.hpp>
 #include <prumo/nets/description.hpp>
 #include <prumo/nets/shapes.hpp>
 
@@ -65,6 +66,19 @@ class forward_plan {
   void run(context_ref ctx, const array_ref& x, const array_ref& weights, const array_ref& arena,
            const array_ref& y) const;
 
+  /// Enqueues what reads images of bytes: the first step, where its operation takes bytes, and their conversion to
+  /// numbers elsewhere. A byte b becomes the number b / 255. run_from() enqueues the other steps.
+  /// \param bytes [images x channels x height x width] of std::uint8_t, without gaps, in memory that begins and ends at
+  ///        multiples of 16 bytes
+  /// \param numbers an array of the plan's type and the same extents, for the images
+  /// \return the number of steps that are done, 0 or 1
+  std::size_t take_bytes(context_ref ctx, const array_ref& bytes, const array_ref& numbers, const array_ref& weights,
+                         const array_ref& arena, const array_ref& y) const;
+
+  /// Enqueues the steps from `step` on. Those before have been enqueued.
+  void run_from(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights, const array_ref& arena,
+                const array_ref& y) const;
+
   /// Enqueues one step. It reads x or what the step before left in the arena.
   void run_step(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights, const array_ref& arena,
                 const array_ref& y) const;
@@ -88,6 +102,8 @@ class forward_plan {
   void enqueue_step(context_ref ctx, std::size_t step, const array_ref& x, const array_ref& weights,
                     const array_ref& arena, const array_ref& y) const;
   void enqueue(context_ref ctx, const planned_step& which, const step_arrays& arrays) const;
+  /// The bias and the form of a step that is a convolution, with the pooling behind it.
+  convolution_options options_of(const planned_step& which, const convolution& layer, const array_ref& weights) const;
   array_ref weight(const array_ref& weights, std::size_t which) const;
   array_ref between(const array_ref& arena, std::size_t step, std::int64_t images) const;
 

@@ -7,7 +7,6 @@
 #include <prumo/backend/copy_stream.hpp>
 #include <prumo/context.hpp>
 #include <prumo/error.hpp>
-#include <prumo/images.hpp>
 #include <prumo/nets/forward_plan.hpp>
 #include <prumo/nets/image_chunks.hpp>
 #include <prumo/nets/split_plan.hpp>
@@ -57,7 +56,7 @@ class transferred_forward {
         features_(memory("features", parts_.from_dense ? most_together_ * parts_.features() * width() : 0)),
         arena_(memory("arena", arena_elements() * width())) {
     if (copies_ == nullptr) return;
-    for (bytes_view& it : pixels_) it = memory("pixels", chunks_.largest() * plan.net().input.size());
+    for (bytes_view& it : pixels_) it = memory("pixels", whole_packs(chunks_.largest() * plan.net().input.size()));
     results_ = memory("results", most_images_ * plan.facts().classes * width());
   }
 
@@ -88,9 +87,7 @@ class transferred_forward {
       const std::byte* const source = copies_ != nullptr
                                           ? pixels_[which].data()
                                           : reinterpret_cast<const std::byte*>(pixels) + now.first * image_bytes();
-      convert_images(owner_.instance(), bytes_of(source, now.images), numbers_of(now.images));
-      if (overlaps) copies_->mark_work();
-      run_images(weights, now, now.first - together.first, results);
+      run_images(weights, source, now, now.first - together.first, results, overlaps);
       together.images += now.images;
       if (together.images + next.images > most_together_ || next.images == 0) {
         run_dense(weights, together, results);
@@ -140,11 +137,16 @@ class transferred_forward {
   }
 
   /// Enqueues the layers of a chunk that need not wait for others.
+  /// \param source the bytes of the chunk's images, for whose use the copies wait if there are any
   /// \param place of the chunk's first image among the features
-  void run_images(const array_ref& weights, const chunk& of, std::int64_t place, void* results) {
-    const array_ref arena = between(parts_.before_dense.arena_elements(of.images));
-    parts_.before_dense.run(owner_, numbers_of(of.images), weights, arena,
-                            parts_.from_dense ? features_of(place, of.images) : results_of(results, of));
+  void run_images(const array_ref& weights, const std::byte* source, const chunk& of, std::int64_t place,
+                  void* results, bool copies_wait) {
+    const forward_plan& plan = parts_.before_dense;
+    const array_ref numbers = numbers_of(of.images), arena = between(plan.arena_elements(of.images)),
+                    y = parts_.from_dense ? features_of(place, of.images) : results_of(results, of);
+    const std::size_t done = plan.take_bytes(owner_, bytes_of(source, of.images), numbers, weights, arena, y);
+    if (copies_wait) copies_->mark_work();
+    plan.run_from(owner_, done, numbers, weights, arena, y);
   }
   /// Enqueues the others for the images that lie together.
   void run_dense(const array_ref& weights, const chunk& of, void* results) {
@@ -157,6 +159,9 @@ class transferred_forward {
     const std::int64_t first = before.first + before.images;
     return {first, first < images ? chunks_.next(before.images, images - first) : 0};
   }
+
+  /// The next multiple of 16 bytes, as forward_plan::take_bytes() wants it.
+  static constexpr std::int64_t whole_packs(std::int64_t bytes) { return (bytes + 15) / 16 * 16; }
 
   std::int64_t width() const { return static_cast<std::int64_t>(dtype_size(plan_.type())); }
   std::int64_t image_bytes() const { return plan_.net().input.size(); }
