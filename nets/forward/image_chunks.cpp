@@ -33,7 +33,7 @@ std::int64_t image_chunks::next(std::int64_t before, std::int64_t left) const {
   if (before > limit_ / 2) {
     wanted = limit_;
   } else if (before > 0) {
-    wanted = std::min(limit_, (17 * before + 3 * first_) / 10);
+    wanted = std::min(limit_, (13 * before + 5 * first_) / 10);
   }
   return left - wanted < first_ ? left : wanted;
 }

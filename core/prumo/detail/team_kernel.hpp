@@ -196,13 +196,6 @@ KOKKOS_FORCEINLINE_FUNCTION void wait_for_work_before([[maybe_unused]] const Mem
   if constexpr (requires { member.wait_for_kernels_before(); }) member.wait_for_kernels_before();
 }
 
-/// Lets the kernel behind this one start when there is room for its teams, which wait for the end of this one. It gains
-/// where a team has a multiprocessor for itself: the next kernel's teams then start one by one as these end.
-template <class Member>
-KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start([[maybe_unused]] const Member& member) {
-  if constexpr (requires { member.let_next_kernel_start(); }) member.let_next_kernel_start();
-}
-
 /// The largest alignment in scratch memory. Packs of four doubles need it.
 inline constexpr std::size_t most_scratch_alignment = 32;
 

@@ -32,8 +32,8 @@ std::vector<std::int64_t> sizes_of(const image_chunks& chunks, std::int64_t imag
 
 TEST(image_chunks, grow_and_leave_no_small_rest) {
   const image_chunks chunks(23, 100, 2);
-  EXPECT_THAT(sizes_of(chunks, 23), ElementsAre(2, 4, 7, 10));
-  EXPECT_THAT(sizes_of(chunks, 16), ElementsAre(2, 4, 7, 3));
+  EXPECT_THAT(sizes_of(chunks, 23), ElementsAre(2, 3, 4, 6, 8));
+  EXPECT_THAT(sizes_of(chunks, 16), ElementsAre(2, 3, 4, 7));
   EXPECT_THAT(sizes_of(chunks, 5), ElementsAre(2, 3));
   EXPECT_THAT(sizes_of(chunks, 3), ElementsAre(3));
   EXPECT_THAT(sizes_of(chunks, 1), ElementsAre(1));
@@ -42,9 +42,9 @@ TEST(image_chunks, grow_and_leave_no_small_rest) {
 
 TEST(image_chunks, small_batches_are_one_chunk) {
   EXPECT_THAT(sizes_of(image_chunks(1000, 784), 1000), ElementsAre(1000));
-  EXPECT_THAT(sizes_of(image_chunks(10000, 784), 10000), ElementsAre(1338, 2676, 5986));
-  EXPECT_THAT(sizes_of(image_chunks(1000, 7396), 1000), ElementsAre(256, 744));
-  EXPECT_THAT(sizes_of(image_chunks(10000, 2304), 10000), ElementsAre(456, 912, 1687, 3004, 3941));
+  EXPECT_THAT(sizes_of(image_chunks(10000, 784), 10000), ElementsAre(1338, 2408, 3799, 2455));
+  EXPECT_THAT(sizes_of(image_chunks(1000, 7396), 1000), ElementsAre(256, 460, 284));
+  EXPECT_THAT(sizes_of(image_chunks(10000, 2304), 10000), ElementsAre(456, 820, 1294, 1910, 2711, 2809));
 }
 
 TEST(image_chunks, none_is_larger_than_the_largest_and_no_image_is_lost) {

@@ -97,7 +97,7 @@ class direct_device_estimate {
     const double of_last = std::ceil(static_cast<double>(last_warps) / 4);
     const double turns = static_cast<double>(whole) * layout.threads / 128.0 + of_last / busy_share(of_last);
     const double image_bytes = static_cast<double>(layout.image_elements) * sizeof(C);
-    constexpr double bytes_of_cycle = 28, start = 6000, of_weight = 200;
+    constexpr double bytes_of_cycle = 28, start = 3000, of_weight = 200;
     const double compute = turns * cycles_of_tile(layout, true);
     const double memory = images_of_team * (image_bytes + bytes_of_results(layout)) / bytes_of_cycle;
     return std::max(compute, memory) + 0.3 * std::min(compute, memory) + start + image_bytes / bytes_of_cycle +

@@ -82,17 +82,14 @@ class direct_device_kernel : direct_device_shares<C, Tile> {
     share_of_team share = share_of(member);
     step now = share.first;
     prumo::detail::wait_for_work_before(member);
-    prumo::detail::let_next_kernel_start(member);
     if (!has(share, now)) return;
+    copy_bias(memory.bias, share.part, thread);
+    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, share.part, thread);
     if (layout_.staging == staging_kind::rows && problem_.is_padded()) {
       clear_planes(memory.planes, thread);
       member.team_barrier();
     }
-    // Images take longer to arrive than the filters, so they come first.
-    copy(memory, share, now, now, thread);
-    copy_bias(memory.bias, share.part, thread);
-    if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, share.part, thread);
-    bool is_copied = true;
+    bool is_copied = false;
     sums_type sums;
     held_filter held;
     while (true) {

@@ -82,7 +82,7 @@ class image_ring {
         bring(image_at(image), order_.of(image));
       }
     }
-    brought_ = end > brought_ ? end : brought_;
+    brought_ = end;
   }
 
   /// If turns overlap: tells that this stretch has read the images that it needed in the present one. All its threads

@@ -12,7 +12,7 @@
 /// when the next one does.
 ///
 /// Few images take little longer than what happens before the first product. So a team finds its share by additions,
-/// while the kernel before still runs, and copies its first images before the filters.
+/// while the kernel before still runs.
 
 #include "byte_ring.hpp"
 #include "direct_device_inputs.hpp"
@@ -46,6 +46,9 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   /// long as all threads are near each other. Loops over input channels gain more if results are stored meanwhile.
   static constexpr bool overlaps = !Tile.has_constant_weights;
   using ring_type = std::conditional_t<OfBytes, byte_ring, image_ring<C, overlaps>>;
+  /// Whether the first images are brought before the first turn. With few images that takes 0.6 us less. Elsewhere, nvcc
+  /// then makes loops that take longer: 342 instead of 332 us for 10,000 images and 6 to 16 channels.
+  static constexpr bool brings_early = OfBytes || (Tile.has_constant_weights && Window > 1);
   static_assert(Tile.keeps_weights == Tile.has_constant_weights, "registers hold no weights from tile to tile");
   static_assert(!OfBytes || (!overlaps && std::is_same_v<C, float>));
 
@@ -91,8 +94,7 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
     ring_type ring = make_ring(memory, own.images);
     ring.clear(thread, threads);
     prumo::detail::wait_for_work_before(member);
-    prumo::detail::let_next_kernel_start(member);
-    ring.bring_first(thread, image_at);
+    if constexpr (brings_early) ring.bring_first(thread, image_at);
     copy_bias(memory.bias, 0, thread);
     if constexpr (!Tile.has_constant_weights) copy_weights_of(memory, 0, thread);
     wait_for_copies();
@@ -221,8 +223,7 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   prumo::detail::index_divider by_plane_tiles_;
   prumo::detail::index_divider by_tiles_;
   equal_shares shares_;
-  struct no_numbers {};
-  [[no_unique_address]] std::conditional_t<OfBytes, byte_numbers, no_numbers> numbers_;
+  byte_numbers numbers_;  ///< of images of bytes
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

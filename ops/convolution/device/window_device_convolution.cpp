@@ -131,7 +131,7 @@ direct_device_layout recent_byte_layout(const Exec& instance, const convolution_
     consider<true>(problem, resources, true, best);
     // In cycles of a multiprocessor, as direct_device_estimate tells them. The first convolutions of two nets take 7 %
     // longer with bytes than with numbers.
-    constexpr double longer = 1.07, launch_cycles = 2500, bytes_of_cycle = 28;
+    constexpr double longer = 1.07, launch_cycles = 4500, bytes_of_cycle = 28;
     const double bytes = 5.0 * static_cast<double>(problem.images * problem.in_channels) *
                          static_cast<double>(problem.height * problem.width);
     const double apart = direct_device_time<Exec, float>(instance, problem) + launch_cycles +

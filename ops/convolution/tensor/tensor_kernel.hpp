@@ -47,6 +47,7 @@ class tensor_kernel : tensor_inputs<T, Window> {
  public:
   static constexpr int most_threads = tensor_layout::threads;
   static constexpr int resident_teams = WarpTiles == 4 ? 1 : tensor_layout::most_resident_teams;
+  static constexpr bool waits_itself = true;
 
   /// \param arranged_weights of all parts and slices, if the layout has them
   tensor_kernel(const convolution_problem<T>& problem, const tensor_layout& layout, const word* arranged_weights,
@@ -74,6 +75,7 @@ class tensor_kernel : tensor_inputs<T, Window> {
     for (int at = thread; at < layout_.staged_words; at += most_threads) memory.stage[at] = 0;
     clear_cells(memory, thread);
     member.team_barrier();
+    prumo::detail::wait_for_work_before(member);
     tensor_item item{0, 0, 0, 0};
     if (image < end) {
       item = item_at(image);

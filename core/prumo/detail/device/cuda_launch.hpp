@@ -41,14 +41,6 @@ __device__ __forceinline__ void wait_for_kernels_before() {
 #endif
 }
 
-/// Lets the next kernel on the stream start when there is room for its blocks, which wait for the end of this one. When
-/// all blocks of a kernel have called this or have ended, the next one is launched.
-__device__ __forceinline__ void let_next_kernel_start() {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
-}
-
 /// Whether an entry function waits for the kernels before it, and can share scratch memory among teams. It does if its
 /// code on this device was compiled for compute capability 9.0 or later, and not translated from code for an earlier
 /// one. Graphs can record such launches since CUDA 12.3.
@@ -230,9 +222,6 @@ class cuda_team_member {
   /// For kernels that wait themselves.
   KOKKOS_FORCEINLINE_FUNCTION void wait_for_kernels_before() const {
     KOKKOS_IF_ON_DEVICE((prumo::detail::wait_for_kernels_before();))
-  }
-  KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start() const {
-    KOKKOS_IF_ON_DEVICE((prumo::detail::let_next_kernel_start();))
   }
   KOKKOS_FORCEINLINE_FUNCTION const scratch_space& team_scratch(int) const { return scratch_; }
 

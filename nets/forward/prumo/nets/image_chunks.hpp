@@ -6,10 +6,10 @@
 namespace prumo::nets {
 
 /// How a batch of images is cut, so that a chunk is copied while the one before it is computed. The first chunk is
-/// small, because nothing is computed while it is copied. The number of images of each further one is 1.7 times that of
-/// the chunk before it plus 0.3 times that of the first one: kernels like many images, and computing an image takes
-/// about one and a half times as long as copying it. A chunk is not larger than 64 MiB, and no chunk is smaller than
-/// the first one, unless the batch is.
+/// small, because nothing is computed while it is copied. The number of images of each further one is 1.3 times that of
+/// the chunk before it plus half that of the first one: kernels like many images, but a device waits for a chunk that
+/// takes longer to be copied than the one before takes to be computed. A chunk is not larger than 64 MiB, and no chunk
+/// is smaller than the first one, unless the batch is.
 class image_chunks {
  public:
   /// \param most_images of a batch
