@@ -211,9 +211,9 @@ std::size_t forward_plan::take_bytes(context_ref ctx, const array_ref& bytes, co
   const image_options as_shares;  // of 255
   const planned_step& first = steps_.front();
   const auto* const layer = std::get_if<convolution>(&net_.layers[first.first]);
-  const bool is_done =
-      layer != nullptr && convolve_bytes(ctx, bytes, as_shares.scale, weight(weights, first.first_parameter),
-                                         step_result(0, bytes.extents[0], arena, y), options_of(first, *layer, weights));
+  const bool is_done = layer != nullptr &&
+                       convolve_bytes(ctx, bytes, as_shares.scale, weight(weights, first.first_parameter),
+                                      step_result(0, bytes.extents[0], arena, y), options_of(first, *layer, weights));
   if (is_done) return 1;
   convert_images(ctx, bytes, numbers, as_shares);
   return 0;

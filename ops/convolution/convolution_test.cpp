@@ -357,8 +357,10 @@ TEST(convolve, takes_images_of_bytes) {
     activation_function activation;
   };
   std::mt19937 random(31);
-  for (const layer& of : {layer{700, 6, 48, 5, activation_function::tanh}, {500, 4, 86, 7, activation_function::relu},
-                          {336, 3, 30, 7, activation_function::none}, {3, 6, 48, 5, activation_function::tanh},
+  for (const layer& of : {layer{700, 6, 48, 5, activation_function::tanh},
+                          {500, 4, 86, 7, activation_function::relu},
+                          {336, 3, 30, 7, activation_function::none},
+                          {3, 6, 48, 5, activation_function::tanh},
                           {400, 7, 48, 5, activation_function::relu}}) {
     using bytes_view = Kokkos::View<std::uint8_t****, Kokkos::LayoutRight, exec>;
     const std::size_t rows = (of.side - of.filter + 1) / 2;

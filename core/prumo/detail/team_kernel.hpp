@@ -205,7 +205,7 @@ inline constexpr std::size_t most_scratch_alignment = 32;
 ///   values that too few loads are under way.
 /// - `team_threads()`, the threads of a team, and `scratch_bytes()`, the bytes of its scratch memory.
 /// - `blocks()`, the number of its work items, and `blocks_per_team()`, how many of them a team does at a time.
-/// - `waits_itself`, if it is true and the kernel calls wait_for_work_before(). Otherwise that is done before the kernel.
+/// - `waits_itself`: true if the kernel calls wait_for_work_before(). Otherwise that is done before the kernel.
 template <class Exec, light_kernel Kernel>
 void launch_teams(const Exec& instance, const std::string& label, const Kernel& kernel) {
   if (kernel.blocks() == 0) return;

@@ -4,9 +4,9 @@
 /// \file
 /// Images of bytes that come to the scratch memory of a team one after the other, and become numbers there.
 ///
-/// There are two rings: one of bytes, which bulk copies fill, and one of numbers. When a thread has stored its results of
-/// a turn, it makes its share of the numbers that the next turn needs, whose bytes have been on the way for a turn. Most
-/// threads would wait for the slowest ones then.
+/// There are two rings: one of bytes, which bulk copies fill, and one of numbers. When a thread has stored its results
+/// of a turn, it makes its share of the numbers that the next turn needs, whose bytes have been on the way for a turn.
+/// Most threads would wait for the slowest ones then.
 
 #include "ring_places.hpp"
 #include "scratch_copies.hpp"

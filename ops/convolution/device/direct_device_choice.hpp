@@ -132,9 +132,9 @@ class direct_device_choice : direct_device_estimate<C> {
     if (!is_near(1, problem_.y_rows)) return none();
     // A stretch may be a turn ahead of another, and the images of both are in use.
     const std::int64_t least_places = 2 * (threads / one.tiles_of_group() + 2);
-    const std::int64_t bytes_of_image =
-        one.image_elements * static_cast<std::int64_t>(sizeof(C)) + static_cast<std::int64_t>(sizeof(ring_place)) +
-        (comes_as_bytes ? byte_ring::bytes_of_place(one.image_elements) : 0);
+    const std::int64_t bytes_of_image = one.image_elements * static_cast<std::int64_t>(sizeof(C)) +
+                                        static_cast<std::int64_t>(sizeof(ring_place)) +
+                                        (comes_as_bytes ? byte_ring::bytes_of_place(one.image_elements) : 0);
     const std::int64_t other_bytes =
         (one.scratch_elements() - one.image_elements + 16) * static_cast<std::int64_t>(sizeof(C));
     const std::int64_t places = std::min<std::int64_t>((resources_.bytes_of_team - other_bytes) / bytes_of_image, 64);

@@ -46,8 +46,8 @@ class ring_device_kernel : direct_device_inputs<C, Tile> {
   /// long as all threads are near each other. Loops over input channels gain more if results are stored meanwhile.
   static constexpr bool overlaps = !Tile.has_constant_weights;
   using ring_type = std::conditional_t<OfBytes, byte_ring, image_ring<C, overlaps>>;
-  /// Whether the first images are brought before the first turn. With few images that takes 0.6 us less. Elsewhere, nvcc
-  /// then makes loops that take longer: 342 instead of 332 us for 10,000 images and 6 to 16 channels.
+  /// Whether the first images are brought before the first turn. With few images that takes 0.6 us less. Elsewhere,
+  /// nvcc then makes loops that take longer: 342 instead of 332 us for 10,000 images and 6 to 16 channels.
   static constexpr bool brings_early = OfBytes || (Tile.has_constant_weights && Window > 1);
   static_assert(Tile.keeps_weights == Tile.has_constant_weights, "registers hold no weights from tile to tile");
   static_assert(!OfBytes || (!overlaps && std::is_same_v<C, float>));

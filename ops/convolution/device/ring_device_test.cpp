@@ -153,7 +153,8 @@ void expect_random_bytes(int shapes, std::uint32_t seed) {
 }
 
 TEST(ring_device_kernel, makes_numbers_of_bytes) {
-  constexpr convolution_tile of_five{6, 2, 4, 5, 5, true, false, 4, true}, of_seven{4, 2, 4, 7, 7, true, false, 2, true};
+  constexpr convolution_tile of_five{6, 2, 4, 5, 5, true, false, 4, true},
+      of_seven{4, 2, 4, 7, 7, true, false, 2, true};
   expect_random_bytes<ring_device_kernel<float, of_five, 2, true>>(30, 11);
   expect_random_bytes<ring_device_kernel<float, of_seven, 2, true>>(30, 12);
 }
@@ -176,8 +177,8 @@ TEST(byte_numbers, are_rounded_as_in_f64) {
   }
   EXPECT_GT(found, 900);
   EXPECT_TRUE(byte_numbers::of(1.0 / 255));
-  for (const double scale : {1e38, 1e300, std::numeric_limits<double>::infinity(),
-                             std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double scale :
+       {1e38, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
     EXPECT_FALSE(byte_numbers::of(scale)) << scale;
   }
 }

@@ -139,8 +139,8 @@ class transferred_forward {
   /// Enqueues the layers of a chunk that need not wait for others.
   /// \param source the bytes of the chunk's images, for whose use the copies wait if there are any
   /// \param place of the chunk's first image among the features
-  void run_images(const array_ref& weights, const std::byte* source, const chunk& of, std::int64_t place,
-                  void* results, bool copies_wait) {
+  void run_images(const array_ref& weights, const std::byte* source, const chunk& of, std::int64_t place, void* results,
+                  bool copies_wait) {
     const forward_plan& plan = parts_.before_dense;
     const array_ref numbers = numbers_of(of.images), arena = between(plan.arena_elements(of.images)),
                     y = parts_.from_dense ? features_of(place, of.images) : results_of(results, of);
