@@ -144,10 +144,10 @@ convolution_options filter_options(const Layer& of, const std::optional<array_re
 
 }  // namespace
 
-convolution_options forward_plan::options_of(const planned_step& which, const convolution& layer,
+convolution_options forward_plan::options_of(const planned_step& which, const convolution& of,
                                              const array_ref& weights) const {
-  const auto bias = layer.bias ? std::optional(weight(weights, which.first_parameter + 1)) : std::nullopt;
-  convolution_options options = filter_options(layer, bias);
+  const auto bias = of.bias ? std::optional(weight(weights, which.first_parameter + 1)) : std::nullopt;
+  convolution_options options = filter_options(of, bias);
   if (which.last - which.first == 2) {
     const auto& pool = std::get<pooling>(net_.layers[which.last - 1]);
     options.pooling = pool.kind == pooling_kind::maximum ? convolution_pooling::maximum : convolution_pooling::mean;
@@ -210,10 +210,10 @@ std::size_t forward_plan::take_bytes(context_ref ctx, const array_ref& bytes, co
   check_arrays(numbers, weights, arena, y);
   const image_options as_shares;  // of 255
   const planned_step& first = steps_.front();
-  const auto* const layer = std::get_if<convolution>(&net_.layers[first.first]);
-  const bool is_done = layer != nullptr &&
+  const auto* const filters = std::get_if<convolution>(&net_.layers[first.first]);
+  const bool is_done = filters != nullptr &&
                        convolve_bytes(ctx, bytes, as_shares.scale, weight(weights, first.first_parameter),
-                                      step_result(0, bytes.extents[0], arena, y), options_of(first, *layer, weights));
+                                      step_result(0, bytes.extents[0], arena, y), options_of(first, *filters, weights));
   if (is_done) return 1;
   convert_images(ctx, bytes, numbers, as_shares);
   return 0;

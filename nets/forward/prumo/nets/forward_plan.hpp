@@ -103,7 +103,7 @@ class forward_plan {
                     const array_ref& arena, const array_ref& y) const;
   void enqueue(context_ref ctx, const planned_step& which, const step_arrays& arrays) const;
   /// The bias and the form of a step that is a convolution, with the pooling behind it.
-  convolution_options options_of(const planned_step& which, const convolution& layer, const array_ref& weights) const;
+  convolution_options options_of(const planned_step& which, const convolution& of, const array_ref& weights) const;
   array_ref weight(const array_ref& weights, std::size_t which) const;
   array_ref between(const array_ref& arena, std::size_t step, std::int64_t images) const;
 
