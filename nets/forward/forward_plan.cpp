@@ -215,7 +215,8 @@ std::size_t forward_plan::take_bytes(context_ref ctx, const array_ref& bytes, co
                        convolve_bytes(ctx, bytes, as_shares.scale, weight(weights, first.first_parameter),
                                       step_result(0, bytes.extents[0], arena, y), options_of(first, *filters, weights));
   if (is_done) return 1;
-  convert_images(ctx, bytes, numbers, as_shares);
+  const instance_ref& instance = ctx;
+  convert_images(instance, bytes, numbers, as_shares);
   return 0;
 }
 

@@ -125,7 +125,7 @@ TYPED_TEST(convolution_types, a_filter_that_is_larger_than_its_stride_and_one_th
 /// more taps, whose weights are zero, would spread it.
 TYPED_TEST(convolution_types, what_is_not_finite_reaches_its_own_sums_alone) {
   context<exec> ctx;
-  for (const std::size_t filters : {3, 6, 17}) {
+  for (const std::size_t filters : {3U, 6U, 17U}) {
     const images<TypeParam> x("x", 5, 2, 14, 21), w("w", filters, 2, 3, 5), y("y", 5, filters, 12, 17);
     auto source = set_whole_numbers(x, 1);
     tests::set_elements(w, [](auto...) { return TypeParam(1.0f); });
@@ -207,13 +207,13 @@ void expect_that_it_pools_windows_that_overlap(std::size_t filters) {
 
 /// Few filters, and as many as hosts take into the lanes of registers.
 TEST(convolve, pools_windows_that_overlap_and_have_a_padding) {
-  for (const std::size_t filters : {3, 16}) expect_that_it_pools_windows_that_overlap(filters);
+  for (const std::size_t filters : {3U, 16U}) expect_that_it_pools_windows_that_overlap(filters);
 }
 
 /// An infinite bias makes a NaN of an infinite sum of the other sign, and that is the maximum of its window.
 TEST(convolve, adds_an_infinite_bias_before_it_takes_maxima) {
   context<exec> ctx;
-  for (const std::size_t filters : {3, 16}) {
+  for (const std::size_t filters : {3U, 16U}) {
     const images<float> x("x", 1, 1, 20, 21), w("w", filters, 1, 1, 1), y("y", 1, filters, 10, 10);
     const Kokkos::View<float*, exec> bias("bias", filters);
     auto source = set_whole_numbers(x, 1);

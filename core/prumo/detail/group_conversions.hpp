@@ -11,6 +11,7 @@
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -114,7 +115,8 @@ template <lane_order Order, int Registers>
         return shuffle<short>(both, both, std::index_sequence<(At / 2 + At % 2 * (sizeof...(At) / 2))...>());
       }(std::make_index_sequence<simd_bytes / sizeof(short)>());
     }
-    std::memcpy(static_cast<void*>(to + i * simd<float>::lanes), &both, sizeof(both));
+    const std::ptrdiff_t first = i * std::ptrdiff_t{simd<float>::lanes};
+    std::memcpy(static_cast<void*>(to + first), &both, sizeof(both));
   }
 }
 #else

@@ -68,8 +68,8 @@ class byte_ring {
                                         const byte_numbers& numbers)
       : images_(images),
         bytes_(static_cast<unsigned char*>(memory)),
-        places_(reinterpret_cast<ring_place*>(bytes_ + places * bytes_of_place(image_elements))),
         image_elements_(image_elements),
+        places_(reinterpret_cast<ring_place*>(bytes_at(places))),
         count_of_places_(places),
         count_(count),
         numbers_(numbers),
@@ -111,9 +111,8 @@ class byte_ring {
     for (; converted_ < end; ++converted_) {
       const ring_order::position from = order_of_bytes_.of(converted_);
       places_[from.place].wait_for(from.turn);
-      const unsigned char* const bytes =
-          bytes_ + from.place * bytes_of_place(image_elements_) + offset_of(image_at(converted_));
-      float* const numbers = images_ + order_.of(converted_).place * image_elements_;
+      const unsigned char* const bytes = bytes_at(from.place) + offset_of(image_at(converted_));
+      float* const numbers = numbers_at(order_.of(converted_).place);
       PRUMO_KEEP_LOOP
       for (int at = 4 * thread; at < image_elements_; at += 4 * threads) {
         const auto four = *reinterpret_cast<const byte_pack*>(bytes + at);
@@ -129,12 +128,21 @@ class byte_ring {
 
   /// Where the numbers of an image are, which the present turn needs.
   KOKKOS_FORCEINLINE_FUNCTION const float* wait_for(int image) const {
-    return images_ + order_.of(image).place * image_elements_;
+    return numbers_at(order_.of(image).place);
   }
 
  private:
   KOKKOS_FUNCTION static constexpr int bulk_multiple(int bytes) {
     return (bytes + bulk_bytes - 1) / bulk_bytes * bulk_bytes;
+  }
+  /// Indices in the scratch memory have 32 bits.
+  KOKKOS_FORCEINLINE_FUNCTION unsigned char* bytes_at(int place) const {
+    const int index = place * bytes_of_place(image_elements_);
+    return bytes_ + index;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION float* numbers_at(int place) const {
+    const int index = place * image_elements_;
+    return images_ + index;
   }
   /// How far behind a multiple of bulk_bytes an image begins.
   KOKKOS_FORCEINLINE_FUNCTION static int offset_of(const std::uint8_t* image) {
@@ -151,7 +159,7 @@ class byte_ring {
         const std::uint8_t* const from = image_at(image);
         const int offset = offset_of(from);
         const int bytes = bulk_multiple(offset + image_elements_);
-        places_[at.place].bring(from - offset, bytes_ + at.place * bytes_of_place(image_elements_), bytes, at.turn);
+        places_[at.place].bring(from - offset, bytes_at(at.place), bytes, at.turn);
       }
     }
     brought_ = end > brought_ ? end : brought_;
@@ -159,8 +167,8 @@ class byte_ring {
 
   float* images_;
   unsigned char* bytes_;
-  ring_place* places_;
   int image_elements_;
+  ring_place* places_;
   int count_of_places_;
   int count_;
   byte_numbers numbers_;
