@@ -80,7 +80,8 @@ class softmax_bounds {
     // A team scales twice when it joins what its threads have.
     const double tiles = whole(columns, 2048);
     take(8 + 1 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 4 + 3);
-    // A host's row: chunks within segments, segments within the row.
+    // A host's row that is taken at once, or chunks within segments, and segments within the row.
+    if (columns <= kernels::softmax_row_at_once<kernels::softmax_formula>) take(lanes_deep(columns), 0);
     const double chunks = whole(std::min(columns, kernels::softmax_segment(columns)), chunk);
     const std::int64_t segments = kernels::softmax_segments(columns);
     take(lanes_deep(std::min(columns, chunk)) + chunks + (segments > 1 ? lanes_deep(segments) : 0), chunks + 1);

@@ -133,7 +133,9 @@ class softmax_case_base : public operation_case<Exec> {
     }
     const std::uint64_t maxima_tree = whole(kernels::reduction_lanes<T> - 1);
     const std::uint64_t sum_tree = whole(kernels::softmax_lanes<T> - 1);
-    const std::uint64_t chunks = whole((columns + kernels::softmax_chunk - 1) / kernels::softmax_chunk);
+    const bool is_at_once = columns <= kernels::softmax_row_at_once<Formula>;
+    const std::uint64_t chunks =
+        is_at_once ? 1 : whole((columns + kernels::softmax_chunk - 1) / kernels::softmax_chunk);
     counts[flop_kind::minmax] += n + chunks * maxima_tree;
     counts[flop_kind::add] += 2 * n + chunks * sum_tree;
     counts[flop_kind::exp] += n;

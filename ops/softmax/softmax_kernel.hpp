@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The host kernels of softmax for rows that are worth a vector each. A row of one chunk is read once and kept in the
-/// nearest cache. A longer one is cut into segments, whose maxima and sums are found first, and is then read again: all
+/// The host kernels of softmax for rows that are worth a vector each. A row of few chunks is read once and kept in the
+/// nearest caches. A longer one is cut into segments, whose maxima and sums are found first, and is then read again: all
 /// of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
 
 #include "softmax_formula.hpp"
@@ -23,9 +23,12 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Columns that are taken at a time. A row of one chunk keeps its exponentials; a longer one computes them twice, which
-/// costs less than writing and reading them.
+/// Columns that are taken at a time.
 inline constexpr std::int64_t softmax_chunk = 4096;
+/// Columns of a row that is taken at once. If the formula needs exponentials again, a row of several chunks keeps them,
+/// in the second cache. A longer one computes them twice, which costs less than writing and reading them.
+template <class Formula>
+inline constexpr std::int64_t softmax_row_at_once = Formula::keeps_exponentials ? 4 * softmax_chunk : softmax_chunk;
 /// The statistics of a row, at most: every thread that writes a part of it joins them all.
 inline constexpr std::int64_t softmax_most_segments = 1024;
 
@@ -55,11 +58,12 @@ class softmax_row {
         target_stride_(problem.target_column_stride),
         streaming_(streaming) {}
 
-  /// The whole of a row of one chunk. `ahead`: what will be wanted next, or null. `far`: whether the target is not in a
+  /// The whole of a row of softmax_row_at_once columns at most. `ahead`: what will be wanted next, or null. `far`: whether the target is not in a
   /// near cache.
   void finish_short(std::int64_t columns, const T* ahead, bool far) const {
     const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
-    with_neighbours(0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
+    with_neighbours<softmax_row_at_once<Formula>>(
+        0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
   }
 
   /// Statistics of the columns begin ... end - 1, chunk by chunk. While the exponentials of a chunk are computed the
@@ -69,7 +73,7 @@ class softmax_row {
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
       const T* const ahead = source_stride_ == 1 && at + softmax_chunk < end ? source_ + at + softmax_chunk : nullptr;
-      with_neighbours(at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
+      with_neighbours<softmax_chunk>(at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
     }
     return found;
   }
@@ -80,7 +84,7 @@ class softmax_row {
     if (source_stride_ == 1) return write(begin, end, source_ + begin, formula);
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
-      with_neighbours(at, length, [&](const T* source) { write(at, at + length, source, formula); });
+      with_neighbours<softmax_chunk>(at, length, [&](const T* source) { write(at, at + length, source, formula); });
     }
   }
 
@@ -114,13 +118,13 @@ class softmax_row {
     }
   };
 
-  /// Calls work(address) for neighbouring columns: where they are, or gathered from a row with gaps.
-  template <class Work>
+  /// Calls work(address) for up to `Most` neighbouring columns: where they are, or gathered from a row with gaps.
+  template <std::int64_t Most, class Work>
   void with_neighbours(std::int64_t column, std::int64_t count, const Work& work) const {
     const T* const first = source_ + column * source_stride_;
     if (source_stride_ == 1) return work(first);
     // The constructors of 16-bit numbers clear this array, so it is not there for rows without gaps.
-    T gathered[softmax_chunk];
+    T gathered[Most];
     for (std::int64_t i = 0; i < count; ++i) gathered[i] = first[i * source_stride_];
     work(gathered);
   }
@@ -130,7 +134,7 @@ class softmax_row {
     const softmax_row_stretch<T> values(source, columns);
     const C shift = softmax_shift(values.maximum());
     if constexpr (Formula::keeps_exponentials) {
-      alignas(streaming_unit) C kept[softmax_chunk + softmax_row_stretch<T>::most_added];
+      alignas(streaming_unit) C kept[softmax_row_at_once<Formula> + softmax_row_stretch<T>::most_added];
       const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
       write(0, columns, static_cast<const C*>(kept), from_kept{shift, factor});
     } else {
@@ -256,7 +260,7 @@ class softmax_host_kernel {
   void finish_row(std::int64_t row, T* target, bool far, bool streaming) const {
     const softmax_row<T, Formula> of_row(problem_, row, target, streaming);
     const std::int64_t columns = problem_.columns;
-    if (columns <= softmax_chunk) {
+    if (columns <= softmax_row_at_once<Formula>) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
       of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far);

@@ -302,7 +302,7 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
   const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
   constexpr std::int64_t rows_per_worker = 4;  // that make even shares
-  if (problem.columns <= softmax_chunk || problem.rows >= workers * rows_per_worker) {
+  if (problem.columns <= softmax_row_at_once<Formula> || problem.rows >= workers * rows_per_worker) {
     return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming),
                          work);
   }
