@@ -38,7 +38,8 @@ split_plan::split_plan(const forward_plan& whole) : before_dense(before_dense_of
 std::int64_t split_plan::images_together(const image_chunks& chunks, std::int64_t most_images) const {
   constexpr std::int64_t most_feature_bytes = std::int64_t{1} << 28U;
   const std::int64_t features_of_image = std::max<std::int64_t>(1, features());
-  const std::int64_t most = most_feature_bytes / static_cast<std::int64_t>(dtype_size(before_dense.type())) / features_of_image;
+  const std::int64_t most =
+      most_feature_bytes / static_cast<std::int64_t>(dtype_size(before_dense.type())) / features_of_image;
   return std::min(most_images, std::max(chunks.largest(), most));
 }
 

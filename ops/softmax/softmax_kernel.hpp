@@ -3,8 +3,8 @@
 
 /// \file
 /// The host kernels of softmax for rows that are worth a vector each. A row of few chunks is read once and kept in the
-/// nearest caches. A longer one is cut into segments, whose maxima and sums are found first, and is then read again: all
-/// of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
+/// nearest caches. A longer one is cut into segments, whose maxima and sums are found first, and is then read again:
+/// all of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
 
 #include "softmax_formula.hpp"
 #include "softmax_problem.hpp"
@@ -58,8 +58,8 @@ class softmax_row {
         target_stride_(problem.target_column_stride),
         streaming_(streaming) {}
 
-  /// The whole of a row of softmax_row_at_once columns at most. `ahead`: what will be wanted next, or null. `far`: whether the target is not in a
-  /// near cache.
+  /// The whole of a row of softmax_row_at_once columns at most. `ahead`: what will be wanted next, or null. `far`:
+  /// whether the target is not in a near cache.
   void finish_short(std::int64_t columns, const T* ahead, bool far) const {
     const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
     with_neighbours<softmax_row_at_once<Formula>>(
@@ -73,7 +73,8 @@ class softmax_row {
     for (std::int64_t at = begin; at < end; at += softmax_chunk) {
       const std::int64_t length = std::min(softmax_chunk, end - at);
       const T* const ahead = source_stride_ == 1 && at + softmax_chunk < end ? source_ + at + softmax_chunk : nullptr;
-      with_neighbours<softmax_chunk>(at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
+      with_neighbours<softmax_chunk>(
+          at, length, [&found, length, ahead](const T* source) { add_to(found, source, length, ahead); });
     }
     return found;
   }

@@ -127,9 +127,7 @@ class byte_ring {
   KOKKOS_FORCEINLINE_FUNCTION void end_reading(int) const {}
 
   /// Where the numbers of an image are, which the present turn needs.
-  KOKKOS_FORCEINLINE_FUNCTION const float* wait_for(int image) const {
-    return numbers_at(order_.of(image).place);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION const float* wait_for(int image) const { return numbers_at(order_.of(image).place); }
 
  private:
   KOKKOS_FUNCTION static constexpr int bulk_multiple(int bytes) {
