@@ -189,8 +189,8 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
   return value;
 }
 
-/// Waits for the kernels before this one on its stream, where a kernel may be launched before they have ended. A kernel
-/// with `waits_itself` calls it before it reads or writes memory other than its scratch memory. All threads call.
+/// Waits until the preceding kernels of the stream have ended. Some devices launch a kernel earlier than that. A kernel
+/// with `waits_itself` calls this before it reads or writes any memory but its scratch memory. All threads call.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION void wait_for_work_before([[maybe_unused]] const Member& member) {
   if constexpr (requires { member.wait_for_kernels_before(); }) member.wait_for_kernels_before();

@@ -86,7 +86,7 @@ class byte_ring {
 
   /// Begins to bring the first images, after clear(). Each place is filled by the thread that made it empty, so no
   /// barrier is needed.
-  /// \param image_at tells the address of an image of the `count` ones, a multiple of 4
+  /// \param image_at returns the address of one of the `count` images, which is a multiple of 4
   template <class ImageAt>
   KOKKOS_FORCEINLINE_FUNCTION void bring_first(int thread, const ImageAt& image_at) {
     bring_until(thread, count_of_places_, image_at);

@@ -21,7 +21,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 template <class C, bool Overlaps>
 class image_ring {
  public:
-  using element = C;  ///< of the images that come
+  using element = C;  ///< the type of the images' elements
 
   static constexpr std::size_t bytes_beside_images(int places, [[maybe_unused]] int image_elements) {
     return static_cast<std::size_t>(places) * sizeof(ring_place) + sizeof(std::uint64_t);
@@ -52,7 +52,7 @@ class image_ring {
 
   /// Begins to bring the first images, after clear(). Each place is filled by the thread that made it empty, so no
   /// barrier is needed. Other threads see the places behind the barrier with which the first turn begins.
-  /// \param image_at tells the address of an image of the `count` ones
+  /// \param image_at returns the address of one of the `count` images
   template <class ImageAt>
   KOKKOS_FORCEINLINE_FUNCTION void bring_first(int thread, const ImageAt& image_at) {
     brought_ = count_of_places_ < count_ ? count_of_places_ : count_;
