@@ -52,11 +52,42 @@ team_resources some_resources(numbers& random) {
   return resources;
 }
 
+/// How many rings were run, and what they had.
+struct seen_rings {
+  int run = 0;
+  int reused = 0;  ///< with places that several images came to
+  int shared = 0;  ///< with images that teams share
+  int whole = 0;   ///< with images that a team has for itself
+};
+
+/// Calls run(layout, description) for a ring of as many places as there is room for, and for one of `few`.
+template <class T, class Run>
+void for_each_ring(int shape, const convolution_problem<T>& problem, direct_device_layout layout, int few,
+                   seen_rings& seen, const Run& run) {
+  const std::int64_t of_team = problem.images / layout.teams;
+  for (const int places : {layout.images, few}) {
+    layout.images = places;
+    ++seen.run;
+    seen.reused += of_team > places;
+    seen.shared += problem.images % layout.teams != 0;
+    seen.whole += of_team > 0;
+    run(layout, "shape " + std::to_string(shape) + ": " + std::to_string(layout.teams) + " teams, " +
+                    std::to_string(places) + " places");
+  }
+}
+
+void expect_all_kinds(const seen_rings& seen, int shapes) {
+  EXPECT_GT(seen.run, shapes / 2);
+  EXPECT_GT(seen.reused, 0);
+  EXPECT_GT(seen.shared, 0);
+  EXPECT_GT(seen.whole, 0);
+}
+
 /// Random shapes with rings of as many places as there is room for, and of as few as a team needs.
 template <class T, class Kernel>
 void expect_random_images(int shapes, std::uint32_t seed) {
   numbers random(seed);
-  int run = 0, reused = 0, shared = 0, whole = 0;
+  seen_rings seen;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = whole_images<T>(random, Kernel::tile, Kernel::window);
     convolution_test_case<T> test(shape, 0, 0, random(0, 1) == 1, random);
@@ -69,22 +100,12 @@ void expect_random_images(int shapes, std::uint32_t seed) {
     EXPECT_GT(choice.estimate_ring(layout), 0);
     // No turn reaches more images. That across the end of the whole ones reaches two shared ones.
     const int few = layout.threads / layout.tiles_of_group() + 3;
-    for (const int places : {layout.images, few}) {
-      layout.images = places;
-      const std::int64_t of_team = test.problem.images / layout.teams;
-      ++run;
-      reused += of_team > places;
-      shared += test.problem.images % layout.teams != 0;
-      whole += of_team > 0;
-      tests::expect_right<Kernel>(test, layout,
-                                  "shape " + std::to_string(which) + ": " + std::to_string(layout.teams) + " teams, " +
-                                      std::to_string(places) + " places");
-    }
+    for_each_ring(which, test.problem, layout, few, seen,
+                  [&](const direct_device_layout& of_ring, const std::string& what) {
+                    tests::expect_right<Kernel>(test, of_ring, what);
+                  });
   }
-  EXPECT_GT(run, shapes / 2);
-  EXPECT_GT(reused, 0);
-  EXPECT_GT(shared, 0);
-  EXPECT_GT(whole, 0);
+  expect_all_kinds(seen, shapes);
 }
 
 TEST(ring_device_kernel, has_weights_in_constant_memory) {
@@ -119,7 +140,8 @@ struct stored_bytes {
 template <class Kernel>
 void expect_random_bytes(int shapes, std::uint32_t seed) {
   numbers random(seed);
-  int run = 0, reused = 0, shared = 0, unaligned = 0;
+  seen_rings seen;
+  int unaligned = 0;
   for (int which = 0; which < shapes; ++which) {
     const auto shape = whole_images<float>(random, Kernel::tile, Kernel::window);
     convolution_test_case<float> test(shape, 0, 0, random(0, 1) == 1, random);
@@ -135,20 +157,13 @@ void expect_random_bytes(int shapes, std::uint32_t seed) {
     if (layout.threads == 0) continue;
     // No two turns reach more images, with those across the end of the whole ones.
     const int few = 2 * layout.threads / layout.tiles_of_group() + 4;
-    for (const int places : {layout.images, few}) {
-      layout.images = places;
-      ++run;
-      reused += test.problem.images / layout.teams > places;
-      shared += test.problem.images % layout.teams != 0;
-      unaligned += test.problem.x.image_stride % 16 != 0;
-      test.expect_right(Kernel(of_bytes, layout, *byte_numbers::of(1.0)),
-                        "shape " + std::to_string(which) + ": " + std::to_string(layout.teams) + " teams, " +
-                            std::to_string(places) + " places");
-    }
+    unaligned += test.problem.x.image_stride % 16 != 0;
+    for_each_ring(which, test.problem, layout, few, seen,
+                  [&](const direct_device_layout& of_ring, const std::string& what) {
+                    test.expect_right(Kernel(of_bytes, of_ring, *byte_numbers::of(1.0)), what);
+                  });
   }
-  EXPECT_GT(run, shapes / 2);
-  EXPECT_GT(reused, 0);
-  EXPECT_GT(shared, 0);
+  expect_all_kinds(seen, shapes);
   EXPECT_GT(unaligned, 0);
 }
 
