@@ -136,10 +136,7 @@ direct_device_layout recent_byte_layout(const Exec& instance, const convolution_
                          static_cast<double>(problem.height * problem.width);
     const double apart = direct_device_time<Exec, float>(instance, problem) + launch_cycles +
                          bytes / static_cast<double>(resources.multiprocessors) / bytes_of_cycle;
-    if (longer * best.time < apart) return best.layout;
-    direct_device_layout none;
-    none.threads = 0;
-    return none;
+    return longer * best.time < apart ? best.layout : direct_device_layout{};
   });
 }
 
@@ -178,10 +175,10 @@ bool run_byte_convolution([[maybe_unused]] context<Exec>& ctx,
                           [[maybe_unused]] const convolution_problem<float>& problem, [[maybe_unused]] double scale) {
   if constexpr (!is_host_space<Exec> && has_bulk_copies && has_constant_operands) {
     static const std::string label = "prumo::convolve_bytes::direct";
+    if (problem.mode != gemm_mode::strict || !holds_constant_memory(ctx)) return false;
+    const direct_device_layout layout = recent_byte_layout(ctx.instance(), problem);
     const auto numbers = byte_numbers::of(scale);
-    const bool can_run = numbers && problem.mode == gemm_mode::strict && holds_constant_memory(ctx);
-    const direct_device_layout layout = can_run ? recent_byte_layout(ctx.instance(), problem) : direct_device_layout{};
-    if (layout.threads == 0) return false;
+    if (layout.threads == 0 || !numbers) return false;
     launch(ctx.instance(), label, problem, layout, *numbers);
     return true;
   } else {
