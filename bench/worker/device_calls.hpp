@@ -56,6 +56,11 @@ class device_calls : public protocol::timed_calls {
     return result;
   }
 
+  /// A recording begins with the first copy, whichever copy the call before used, and ends with the last one.
+  std::size_t last_copy(std::uint64_t calls, std::size_t first, std::size_t copies) const override {
+    return settled_.value_or(false) ? copies - 1 : timed_calls::last_copy(calls, first, copies);
+  }
+
   void settle(std::uint64_t calls, std::size_t copies) override {
     settled_ = replays(calls) && record(calls, copies) > 0;
   }

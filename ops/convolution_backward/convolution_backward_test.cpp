@@ -19,14 +19,6 @@ using namespace tests;
 
 using options_type = convolution_backward_options;
 
-/// Small whole numbers, whose sums are exact in every compute type.
-template <class View>
-auto set_whole_numbers(const View& view, std::size_t salt) {
-  return set_elements(view, [&](std::size_t n, std::size_t c, std::size_t r, std::size_t k) {
-    return typename View::value_type(static_cast<float>((salt + n * 3 + c * 5 + r * 7 + k * 11 + r * k) % 5) - 2.0f);
-  });
-}
-
 /// visit(n, m, i, j, c, p, q, row, column) for each product of dy(n, m, i, j), w(m, c, p, q) and x(n, c, row, column).
 template <class X, class W, class Y, class Visit>
 void for_each_product(const X& x, const W& w, const Y& dy, const options_type& options, const Visit& visit) {

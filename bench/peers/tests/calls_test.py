@@ -168,6 +168,26 @@ class DeviceCalls(unittest.TestCase):
         with self.assertRaises(RequestError):
             self.worker.prepare({**self.request, "dispatch": "twice"})
 
+    def test_the_last_copy_of_an_interval_is_known_before(self):
+        made = []
+
+        def record(make):
+            before = len(made)
+            make()
+            recorded = made[before:]
+            del made[before:]
+            return lambda: made.extend(recorded)
+
+        for batch, dispatch in ((40, "recorded"), (5, "single")):
+            calls = ResidentCalls([lambda it=it: made.append(it) for it in range(3)], lambda: None,
+                                  self.gpu.marks(None, 2), record)
+            calls.run(2)
+            calls.settle(batch)
+            for _ in range(2):
+                wanted = calls.last_copy(batch)
+                calls.run(batch)
+                self.assertEqual((calls.settled_dispatch, made[-1]), (dispatch, wanted))
+
     def test_few_long_calls_are_not_recorded(self):
         made = []
         calls = ResidentCalls([lambda: made.append(1)], lambda: None, self.gpu.marks(None, 2),

@@ -157,6 +157,24 @@ TEST(sampler, an_interval_that_is_verified_is_one_of_those_that_are_timed) {
   EXPECT_FALSE(of_long_ones.holds_samples());
 }
 
+/// Recorded calls use all copies, as often as they are replayed, so an interval ends with the last one.
+TEST(sampler, asks_the_calls_which_copy_an_interval_uses_last) {
+  class recorded_calls final : public claiming_calls {
+   public:
+    using claiming_calls::claiming_calls;
+    timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies) override {
+      return claiming_calls::run((calls + copies - 1) / copies * copies, first, copies);
+    }
+    std::size_t last_copy(std::uint64_t, std::size_t, std::size_t copies) const override { return copies - 1; }
+  };
+  recorded_calls calls(2.7e-4);
+  sampler measured(calls, 7);
+  measured.calibrate();
+  EXPECT_EQ(measured.last_copy(), 6u);
+  measured.run_interval();
+  EXPECT_EQ(measured.last_copy(), 6u);
+}
+
 /// 1e300 s are more intervals than any integer holds, and so is a batch of the calls that fit into one of them.
 TEST(sampler, takes_times_that_no_integer_holds) {
   constexpr double ages = 1e300;

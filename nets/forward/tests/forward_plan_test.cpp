@@ -4,6 +4,7 @@
 #include "all_scalars.hpp"
 #include "filling.hpp"
 #include "message_of.hpp"
+#include "random_net.hpp"
 #include "unusual_net.hpp"
 #include <prumo/error.hpp>
 #include <prumo/nets/forward_plan.hpp>
@@ -109,6 +110,15 @@ TYPED_TEST(forward_types, the_known_nets_are_exact_within_their_bounds) {
 TYPED_TEST(forward_types, an_unusual_net_with_channels_in_any_place) {
   expect_exact<TypeParam>(tests::unusual_net(), 4);
   expect_exact<TypeParam>(tests::unusual_net(), 2, true);
+}
+
+TYPED_TEST(forward_types, nets_that_nobody_chose) {
+  tests::random_nets random(47);
+  for (int number = 0; number < 12; ++number) {
+    description net = random.next();
+    net.name += " " + std::to_string(number);
+    expect_exact<TypeParam>(net, static_cast<std::size_t>(random.between(1, 5)));
+  }
 }
 
 TYPED_TEST(forward_types, nets_that_begin_with_other_layers) {

@@ -59,6 +59,10 @@ class ResidentCalls(Calls):
         self._settled = self._replays(calls)
         self.settled_dispatch = "recorded" if self._settled else "single"
 
+    def last_copy(self, calls):
+        """A recording begins with the first copy, whichever the call before used, and ends with the last one."""
+        return len(self.functions) - 1 if self._settled else super().last_copy(calls)
+
     def run_once(self, copy):
         """Recorded calls are many. So this records another one, in the same way."""
         replay = self._record(self.functions[copy]) if self._settled else None

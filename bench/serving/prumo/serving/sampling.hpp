@@ -35,6 +35,11 @@ class timed_calls {
   /// `first` on.
   virtual timed_interval run(std::uint64_t calls, std::size_t first, std::size_t copies);
 
+  /// The copy that run() uses last if it is called like this. \pre settle() was called
+  virtual std::size_t last_copy(std::uint64_t calls, std::size_t first, std::size_t copies) const {
+    return (first + calls - 1) % copies;
+  }
+
   /// The largest number of calls that run() makes.
   virtual std::uint64_t most_calls() const { return std::uint64_t{1} << 24; }
 
@@ -70,7 +75,7 @@ class sampler {
   bool holds_samples() const { return !calibrated_.wall.empty(); }
 
   /// The copy of the arrays that the next interval uses last. \pre calibrate() was called
-  std::size_t last_copy() const { return (next_copy_ + batch_ - 1) % copies_; }
+  std::size_t last_copy() const { return calls_.last_copy(batch_, next_copy_, copies_); }
 
   /// Makes the calls of one interval exactly as sample() does, and keeps no times. A verification looks at what they
   /// wrote. \pre calibrate() was called
