@@ -19,6 +19,7 @@ from conversation import OPTIONS, WORKLOADS, Worker, run
 from message_schema import wrong_values
 
 SMALL = 64 << 10  # bytes of an array
+MATRIX_UNITS = "tensor"  # an implementation that multiplies f32 in fast modes only
 NOT_ON_EVERY_DEVICE = ("f8_e4m3",)  # of matrix products, by the libraries of some GPUs alone
 
 
@@ -204,7 +205,8 @@ class Measurement(unittest.TestCase):
                 self.assertGreaterEqual(case["arrays"], 1)
                 for implementation in case["implementations"]:
                     with self.subTest(op=case["op"], implementation=implementation):
-                        self.check_case(worker, device, case, "f32", implementation=implementation, cache="hot")
+                        dtype = "f16" if implementation == MATRIX_UNITS else "f32"
+                        self.check_case(worker, device, case, dtype, implementation=implementation, cache="hot")
                 for dtype in case["dtypes"]:
                     with self.subTest(op=case["op"], dtype=dtype):
                         if dtype not in NOT_ON_EVERY_DEVICE or not self.refuses_type(worker, device, case, dtype):
