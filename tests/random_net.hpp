@@ -10,8 +10,8 @@
 
 namespace prumo::tests {
 
-/// Draws nets that nobody chose: images of one to four channels and any size up to 40, up to three convolutions with any
-/// filters, strides and paddings, pooling behind some of them, and dense layers.
+/// Draws nets that nobody chose: images of one to four channels and any size up to 40, up to three convolutions with
+/// any filters, strides and paddings, pooling behind some of them, and dense layers.
 class random_nets {
  public:
   explicit random_nets(std::uint32_t seed) : generator_(seed) {}
@@ -26,14 +26,14 @@ class random_nets {
     const std::int64_t convolutions = between(1, 3);
     for (std::int64_t i = 0; i < convolutions; ++i) {
       const nets::extent2 filter = extents(1, 7);
-      add(net, nets::convolution{.channels = between(1, 20),
-                                 .filter = filter,
-                                 .stride = chance(70) ? nets::extent2{1, 1} : extents(1, 3),
-                                 .padding = chance(60) ? nets::extent2{0, 0}
-                                                       : nets::extent2{between(0, filter.height - 1),
-                                                                       between(0, filter.width - 1)},
-                                 .bias = chance(60),
-                                 .activate = static_cast<nets::activation>(between(0, 3))});
+      add(net, nets::convolution{
+                   .channels = between(1, 20),
+                   .filter = filter,
+                   .stride = chance(70) ? nets::extent2{1, 1} : extents(1, 3),
+                   .padding = chance(60) ? nets::extent2{0, 0}
+                                         : nets::extent2{between(0, filter.height - 1), between(0, filter.width - 1)},
+                   .bias = chance(60),
+                   .activate = static_cast<nets::activation>(between(0, 3))});
       if (!chance(70)) continue;
       const nets::extent2 window = chance(50) ? nets::extent2{2, 2} : extents(1, 4);
       add(net, nets::pooling{.kind = static_cast<nets::pooling_kind>(between(0, 1)),

@@ -237,8 +237,9 @@ TYPED_TEST(gemm_typed, each_number_of_rows_and_few_columns) {
   }
 }
 
-/// Rows of B that are read as far as possible in one go, by more than one tile of rows of C; rows that are about a
-/// multiple of 1 KiB apart, by few rows and by several. And rows of C whose last block has one column.
+/// Rows of B that are read as far as possible in one go, by more than one tile of rows of C, and by few rows where B is
+/// larger than the caches; rows that are about a multiple of 1 KiB apart, by few rows and by several. And rows of C
+/// whose last block has one column.
 TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
   using T = TypeParam;
   struct extents {
@@ -246,6 +247,9 @@ TYPED_TEST(gemm_typed, few_rows_and_a_wide_matrix) {
   };
   for (const auto& [m, n, k] : {extents{13, 13001, 165},
                                 {2, 1026, 41},
+                                {1, 4099, 160},
+                                {2, 2055, 300},
+                                {3, 1027, 530},
                                 {5, 1022, 70},
                                 {7, 1024, 30},
                                 {27, 514, 9},

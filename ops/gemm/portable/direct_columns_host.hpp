@@ -28,7 +28,12 @@ class direct_columns_of_b {
 
  public:
   direct_columns_of_b(const gemm_problem<T>& problem, const direct_blocks& blocks)
-      : b_(problem.b), n_(problem.n), k_(problem.k), block_depth_(blocks.depth), copies_all_(blocks.copies_b) {}
+      : b_(problem.b),
+        n_(problem.n),
+        k_(problem.k),
+        block_depth_(blocks.depth),
+        copies_all_(blocks.copies_b),
+        rows_ahead_(blocks.copied_rows_ahead) {}
 
   /// The depth of the next block: what is copied fits into the memory for it.
   std::int64_t depth_from(std::int64_t columns, std::int64_t p, std::int64_t end) const {
@@ -155,6 +160,15 @@ class direct_columns_of_b {
     }
   }
 
+  /// Asks for the same columns of a row behind, if B is far: processors do not see that short runs of rows are copied
+  /// one after the other.
+  [[gnu::always_inline]] void ask_ahead(const T* row, std::int64_t columns) const {
+    if (rows_ahead_ == 0) return;
+    constexpr std::int64_t line = direct_blocks::line_elements<T>;
+    const T* const ahead = row + rows_ahead_ * b_.row_stride;
+    for (std::int64_t j = 0; j < columns; j += line) __builtin_prefetch(ahead + j);
+  }
+
   /// Copies a short run in few vectors, which takes less time than a call.
   static void copy_run(const C* from, std::int64_t count, C* to) {
     constexpr int group = 4;
@@ -181,8 +195,9 @@ class direct_columns_of_b {
                      std::int64_t stride) const {
     if (b_.column_stride == 1) {
       const bool has_gaps = b_.row_stride != n_;
-      for (std::int64_t p = 0; p < depth; ++p) {
-        widen_run(from + p * b_.row_stride, columns, has_gaps ? columns : there - p * n_, to + p * stride);
+      for (std::int64_t p = 0; p < depth; ++p, from += b_.row_stride, there -= n_) {
+        ask_ahead(from, columns);
+        widen_run(from, columns, has_gaps ? columns : there, to + p * stride);
       }
       return;
     }
@@ -235,6 +250,7 @@ class direct_columns_of_b {
   void copy_columns(const C* from, std::int64_t columns, std::int64_t depth, C* to, std::int64_t stride) const {
     if (b_.column_stride == 1) {
       for (std::int64_t p = 0; p < depth; ++p, from += b_.row_stride, to += stride) {
+        ask_ahead(from, columns);
         copy_run(from, columns, to);
         if (columns < stride) std::fill(to + columns, to + stride, C(0));
       }
@@ -267,6 +283,7 @@ class direct_columns_of_b {
   std::int64_t k_;
   std::int64_t block_depth_;
   bool copies_all_;
+  std::int64_t rows_ahead_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

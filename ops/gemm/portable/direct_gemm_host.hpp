@@ -107,7 +107,8 @@ class direct_gemm_host_kernel {
       std::fill_n(kept, at.rows * blocks_.columns, C(0));
       for (std::int64_t p = begin; p < end;) {
         const std::int64_t depth = columns.depth_from(at.columns, p, end);
-        const operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
+        operand_b b = columns.at(at.batch, at.column, at.columns, p, depth, copied);
+        b.ahead = blocks_.rows_ahead * b.stride;
         for_each_tile(at, [&]<int Rows>(std::int64_t row, std::int64_t rows) {
           const operand_a a = rows_of_a.at(at.batch, at.row + row, rows, p, depth, widened);
           tiles::template multiply<Rows, true>(a, b, depth, kept + row * blocks_.columns, blocks_.columns, rows,

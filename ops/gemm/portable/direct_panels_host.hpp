@@ -105,6 +105,12 @@ class direct_panels {
   template <int Rows, int Vectors, bool Adds, class Result>
   static void multiply_panels(const operand_a& a, const operand_b& b, const run_of_tiles& run, std::int64_t column,
                               std::int64_t count, Result* to) {
+    // Tiles of few rows have so few multiply-adds for an element of B that asking for all lines takes as long.
+    if constexpr (Adds && Vectors > Rows) {
+      if (b.ahead == 0) {
+        return multiply_tiles<Rows, Vectors, true, prefetching::nothing>(a, b, run, 0, run.tiles, column, count, to, 0);
+      }
+    }
     std::int64_t asking = 0;
     const std::int64_t ahead_of_first = run.first_tile == 0 ? b.ahead : 0;
     if (Adds || run.prefetches_b || ahead_of_first != 0) {
@@ -235,7 +241,7 @@ class direct_panels {
             [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(next + line * line_elements, 0, 2); });
         next += of_next;
       }
-      if constexpr (Vectors <= Rows && Prefetching == prefetching::all) {
+      if constexpr ((Adds || Vectors <= Rows) && Prefetching == prefetching::all) {
         prumo::detail::for_each_register<lines_of(Vectors), 1>(
             [&](int line, int) PRUMO_ALWAYS_INLINE { __builtin_prefetch(b + ahead + line * line_elements); });
       }
