@@ -177,7 +177,7 @@ class softmax_case_base : public operation_case<Exec> {
         for (std::int64_t block = 0; block < kernel.blocks(); ++block) kernel(block);
       };
       if (columns < prumo::detail::softmax_counted_vector_row<counting>) {
-        run(prumo::detail::softmax_side_by_side_kernel<counting, Formula>(problem));
+        run(prumo::detail::softmax_side_by_side_kernel<counting, Formula>(problem, false));
       } else {
         run(prumo::detail::softmax_host_kernel<counting, Formula>(problem, 1, false));
       }

@@ -296,11 +296,12 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   }
   const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
                             problem.rows * 4 >= softmax_rows_at_once<C>;
-  if (problem.columns < softmax_vector_row<C> || column_major) {
-    return launch_blocks(ctx.instance(), side_by_side_label, softmax_side_by_side_kernel<T, Formula>(problem), work);
-  }
   const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
   const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
+  if (problem.columns < softmax_vector_row<C> || column_major) {
+    return launch_blocks(ctx.instance(), side_by_side_label,
+                         softmax_side_by_side_kernel<T, Formula>(problem, streaming), work);
+  }
   constexpr std::int64_t rows_per_worker = 4;  // that make even shares
   if (problem.columns <= softmax_row_at_once<Formula> || problem.rows >= workers * rows_per_worker) {
     return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming),
