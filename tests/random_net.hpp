@@ -54,7 +54,7 @@ class random_nets {
     return {height, between(least, most)};
   }
 
-  /// Leaves out a layer that does not fit what is before it.
+  /// Adds a layer, unless it does not fit the layers before it.
   static void add(nets::description& net, nets::layer layer) {
     net.layers.push_back(std::move(layer));
     try {

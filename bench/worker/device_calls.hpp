@@ -56,7 +56,7 @@ class device_calls : public protocol::timed_calls {
     return result;
   }
 
-  /// A recording begins with the first copy, whichever copy the call before used, and ends with the last one.
+  /// A recording always begins with the first copy and ends with the last one.
   std::size_t last_copy(std::uint64_t calls, std::size_t first, std::size_t copies) const override {
     return settled_.value_or(false) ? copies - 1 : timed_calls::last_copy(calls, first, copies);
   }

@@ -185,9 +185,7 @@ class softmax_host_kernel {
 
  public:
   softmax_host_kernel(const softmax_problem<T>& problem, std::int64_t workers, bool streaming)
-      : problem_(problem),
-        far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))),
-        streaming_(streaming && may_stream(problem)) {
+      : problem_(problem), far_(problem.is_far()), streaming_(streaming && may_stream(problem)) {
     constexpr std::int64_t most_elements = 65536, blocks_per_worker = 16;
     rows_per_block_ = std::clamp<std::int64_t>(problem.rows / (workers * blocks_per_worker), 1,
                                                std::max<std::int64_t>(1, most_elements / (problem.columns + 1)));
@@ -276,8 +274,6 @@ class softmax_host_kernel {
     of_row.write_values(0, columns, of_row.join(segments, count));
   }
 
-  /// Arrays of so many bytes together stay in caches that answer before a burst of stores has to wait.
-  static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
   /// Bytes of a row. Wider ones have enough lines of their own.
   static constexpr std::size_t widest_in_runs = 2048;
   /// The same of rows that share no lines. A Zen 3 took 10 to 25 % less time for up to 1 KiB in runs of groups, and 3

@@ -43,8 +43,7 @@ class softmax_narrow_rows_kernel {
   }
 
   softmax_narrow_rows_kernel(const softmax_problem<T>& problem, std::int64_t workers)
-      : problem_(problem),
-        far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))) {
+      : problem_(problem), far_(problem.is_far()) {
     constexpr std::int64_t blocks_per_worker = 16, most_elements = 65536;
     const std::int64_t groups = problem.rows / (rows * workers * blocks_per_worker);
     rows_per_block_ = rows * std::clamp<std::int64_t>(groups, 1, most_elements / (rows * problem.columns));
@@ -64,8 +63,6 @@ class softmax_narrow_rows_kernel {
 
  private:
   static constexpr int most_vectors = 4;
-  /// Arrays of so many bytes together stay in caches that answer before a burst of stores has to wait.
-  static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
 
   template <int Vectors>
   void finish(std::int64_t begin, std::int64_t end) const {

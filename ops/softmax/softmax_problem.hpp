@@ -21,6 +21,12 @@ struct softmax_problem {
   std::int64_t target_row_stride = 0;
   std::int64_t target_column_stride = 1;
   std::size_t working_set = 0;
+
+  /// Whether the arrays are larger together than caches that answer before a burst of stores has to wait.
+  bool is_far() const {
+    constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
+    return rows * columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T));
+  }
 };
 
 }  // namespace prumo::detail

@@ -47,9 +47,7 @@ class softmax_side_by_side_kernel {
  public:
   /// \param streaming whether the results go past the caches
   softmax_side_by_side_kernel(const softmax_problem<T>& problem, bool streaming)
-      : problem_(problem),
-        is_far_(problem.rows * problem.columns > near_bytes / static_cast<std::int64_t>(2 * sizeof(T))),
-        streams_runs_(streaming && may_stream(problem)) {}
+      : problem_(problem), streams_runs_(streaming && may_stream(problem)) {}
 
   std::int64_t blocks() const { return problem_.columns == 0 ? 0 : (problem_.rows + lanes - 1) / lanes; }
 
@@ -66,8 +64,9 @@ class softmax_side_by_side_kernel {
   }
 
  private:
-  /// Rows without gaps go past the caches from a copy. If rows are short, it is read so soon that its stores have not
-  /// ended: 3 columns of f32 took 1.7 times as long. 16-bit numbers take so much arithmetic that nothing is gained.
+  /// Rows without gaps go past the caches from a copy. If rows are short, the copy is read before the stores to it
+  /// have ended: 3 columns of f32 took 1.7 times as long. 16-bit numbers take so much arithmetic that nothing is
+  /// gained.
   static bool may_stream(const softmax_problem<T>& problem) {
     return sizeof(T) > 2 && problem.columns >= fewest_columns && problem.columns <= most_streamed_columns &&
            problem.target_column_stride == 1 && problem.target_row_stride == problem.columns;
@@ -87,7 +86,7 @@ class softmax_side_by_side_kernel {
     const std::int64_t columns = problem_.columns;
     const bool at_once = columns <= columns_at_once;
     // While exponentials are computed the next rows can be on their way: nothing but arithmetic is going on.
-    const bool is_followed = is_far_ && columns >= fewest_columns && problem_.source_column_stride == 1 &&
+    const bool is_followed = problem_.is_far() && columns >= fewest_columns && problem_.source_column_stride == 1 &&
                              problem_.source_row_stride == columns;
     const T* const ahead = is_followed ? source + lanes * columns : nullptr;
 
@@ -297,14 +296,11 @@ class softmax_side_by_side_kernel {
   /// Of a square of whole rows, and what its last row reaches beyond.
   static constexpr std::int64_t most_square_rows = square::side * columns_at_once + square::side;
 
-  /// Arrays of so many bytes together stay in caches that answer soon.
-  static constexpr std::int64_t near_bytes = std::int64_t{1} << 20;
   /// Shorter rows are computed before what is asked for would come.
   static constexpr std::int64_t fewest_columns = 16;
   static constexpr std::int64_t most_streamed_columns = 128;
 
   softmax_problem<T> problem_;
-  bool is_far_;
   bool streams_runs_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls beside each other and after each other: contexts with weights of their own, memory that is kept, and images of
-// bytes.
+// Contexts that have weights of their own, memory that is kept from call to call, and images of bytes.
 
 #include "filling.hpp"
 #include "message_of.hpp"

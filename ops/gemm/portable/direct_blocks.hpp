@@ -35,8 +35,8 @@ struct direct_blocks {
   bool is_c_far = false;               ///< the second-level caches do not hold C
   bool prefetches_a = false;           ///< A may be far, and its rows follow each other
   bool keeps_sums = false;             ///< in memory, from one block of the depth to the next
-  std::int64_t copied_rows_ahead = 0;  ///< of B, which copies ask for
-  std::int64_t rows_ahead = 0;         ///< of B, which low tiles with kept sums ask for
+  std::int64_t copied_rows_ahead = 0;  ///< how many rows of B ahead copies prefetch; 0: none
+  std::int64_t rows_ahead = 0;         ///< the same of tiles of few rows whose sums are kept
   /// Blocks of the same rows follow each other, instead of those of the same columns. So each thread writes rows of its
   /// own: a line that two threads write parts of moves to and fro between their caches.
   bool are_rows_first = false;
@@ -270,17 +270,17 @@ struct direct_blocks {
     }
   }
 
-  /// Cuts few rows of C, which read a far B once, into as few blocks as make equal shares: the longer the runs are that
-  /// a thread reads of rows of B, the faster they come from memory. Short runs are asked for, if there are more
-  /// multiply-adds than loads. With AVX2, all runs are, if there are three times as many.
+  /// Cuts few rows of C, which read a far B once, into as few blocks as make equal shares. A thread then reads long
+  /// runs of rows of B, which come from memory faster than short ones. Two and three rows of C prefetch short runs.
+  /// With AVX2, three rows prefetch long runs, too.
   template <class T>
   void cut_for_long_runs(const gemm_problem<T>& problem, std::int64_t threads) {
     constexpr std::int64_t shortest = 4 * direct_sizes<compute_t<T>>::panel;
     const std::int64_t unit = threads / std::gcd(threads, problem.batch * parts);
     cut(problem, problem.m, std::max(shortest, divide_up(problem.n, round_up(column_blocks, unit))));
     constexpr std::int64_t short_run = 4096 / static_cast<std::int64_t>(sizeof(T));
-    const bool are_short = columns <= short_run || (simd_bytes < 64 && problem.m == few_rows);
-    if (problem.m > 1 && !copies_b && are_short) rows_ahead = depth;
+    const bool pays = columns <= short_run || (simd_bytes < 64 && problem.m == few_rows);
+    if (problem.m > 1 && !copies_b && pays) rows_ahead = depth;
   }
 
   /// How many rows of B are read side by side for a C of few rows. With AVX-512, and for three rows of C, many rows

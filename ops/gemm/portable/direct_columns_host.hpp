@@ -160,8 +160,8 @@ class direct_columns_of_b {
     }
   }
 
-  /// Asks for the same columns of a row behind, if B is far: processors do not see that short runs of rows are copied
-  /// one after the other.
+  /// Prefetches the same columns of a later row, if B is far. Processors do not notice that short runs of rows are
+  /// copied one after the other.
   [[gnu::always_inline]] void ask_ahead(const T* row, std::int64_t columns) const {
     if (rows_ahead_ == 0) return;
     constexpr std::int64_t line = direct_blocks::line_elements<T>;

@@ -60,7 +60,7 @@ class ResidentCalls(Calls):
         self.settled_dispatch = "recorded" if self._settled else "single"
 
     def last_copy(self, calls):
-        """A recording begins with the first copy, whichever the call before used, and ends with the last one."""
+        """A recording always begins with the first copy and ends with the last one."""
         return len(self.functions) - 1 if self._settled else super().last_copy(calls)
 
     def run_once(self, copy):
