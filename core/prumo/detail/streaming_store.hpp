@@ -138,6 +138,52 @@ void stream_run(Word* to, const Word* from, std::int64_t count) {
   stream_run(to, from, count, [] {});
 }
 
+/// Stores runs of words that follow each other in memory, past the caches. A line that two runs share is stored when the
+/// second one comes. Stored in two parts, it would be read from memory first, which took some 36 ns on a Zen 5.
+class streamed_sequence {
+ public:
+  /// Stores a run. If it does not begin where the run before ended, a new sequence begins.
+  template <class Word>
+  void append(Word* to, const Word* from, std::int64_t count) {
+    static_assert(streaming_unit % sizeof(Word) == 0);
+    append_bytes(reinterpret_cast<char*>(to), reinterpret_cast<const char*>(from),
+                 static_cast<std::size_t>(count) * sizeof(Word));
+  }
+
+  /// Stores what is left of the last line.
+  void finish() {
+    if (held_bytes_ > 0) std::memcpy(end_ - held_bytes_, held_, held_bytes_);
+    held_bytes_ = 0;
+  }
+
+ private:
+  void append_bytes(char* to, const char* from, std::size_t bytes) {
+    if (to != end_) finish();
+    const std::size_t of_line = reinterpret_cast<std::uintptr_t>(to) % streaming_unit;
+    std::size_t head = of_line == 0 ? 0 : std::min(bytes, streaming_unit - of_line);
+    if (held_bytes_ == of_line && head > 0) {
+      std::memcpy(held_ + held_bytes_, from, head);
+      held_bytes_ += head;
+      if (held_bytes_ == streaming_unit) {
+        stream_line(to + head - streaming_unit, held_);
+        held_bytes_ = 0;
+      }
+    } else {
+      std::memcpy(to, from, head);
+    }
+    for (; head + streaming_unit <= bytes; head += streaming_unit) stream_line(to + head, from + head);
+    if (head < bytes) {
+      held_bytes_ = bytes - head;
+      std::memcpy(held_, from + head, held_bytes_);
+    }
+    end_ = to + bytes;
+  }
+
+  alignas(streaming_unit) char held_[streaming_unit] = {};
+  std::size_t held_bytes_ = 0;  ///< the beginning of the last line
+  char* end_ = nullptr;
+};
+
 /// Makes the streamed stores of this thread visible before its later stores. One is needed after the last
 /// stream_bytes() of a kernel's block: the barrier that ends a parallel region need not order them.
 inline void streaming_fence() {

@@ -24,7 +24,10 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
   const auto work = prumo::detail::multiply_add_work<C>(places * problem.out_channels * problem.taps()) +
                     host_work::streaming<T, C>(static_cast<std::int64_t>(elements));
   const std::int64_t workers = prumo::detail::threads_for(ctx.instance(), work);
-  const auto layout = direct_layout::of(problem, workers);
+  const bool streaming =
+      prumo::detail::has_streaming_stores &&
+      prumo::detail::should_stream(static_cast<std::size_t>(elements) * sizeof(T), problem.working_set);
+  const auto layout = direct_layout::of(problem, workers, streaming);
   const std::int64_t threads = std::min(workers, problem.images * layout.bands * layout.parts);
   constexpr std::size_t line = 64;
   const auto aligned = [](std::size_t bytes) { return prumo::detail::round_up(bytes, line); };
@@ -36,9 +39,6 @@ void run_direct(context<Exec>& ctx, const convolution_problem<T>& problem) {
       ctx.workspace(weights_bytes + offsets_bytes + static_cast<std::size_t>(threads) * thread_bytes));
   auto* const weights = reinterpret_cast<C*>(memory);
   auto* const offsets = reinterpret_cast<std::int64_t*>(memory + weights_bytes);
-  const bool streaming =
-      prumo::detail::has_streaming_stores &&
-      prumo::detail::should_stream(static_cast<std::size_t>(elements) * sizeof(T), problem.working_set);
   prumo::detail::launch_blocks(ctx.instance(), filters_label,
                                direct_filter_kernel<T>(problem, layout, weights, offsets),
                                host_work::repeated(problem.out_channels * problem.taps(), of_a_weight));

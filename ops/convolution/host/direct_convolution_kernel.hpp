@@ -57,12 +57,17 @@ class direct_convolution_kernel {
   void operator()(std::int64_t thread) const {
     const buffers own =
         buffers_of(problem_, layout_, memory_ + static_cast<std::size_t>(thread) * thread_bytes(problem_, layout_));
+    prumo::detail::streamed_sequence results;
     const std::int64_t items = problem_.images * layout_.bands * layout_.parts;
     // Neighbouring bands go to the same thread, so that it writes to memory in order.
     for (std::int64_t item = items * thread / threads_; item < items * (thread + 1) / threads_; ++item) {
-      compute_band(own, item / layout_.parts / layout_.bands, item / layout_.parts % layout_.bands,
-                   item % layout_.parts);
+      const std::int64_t image = item / layout_.parts / layout_.bands;
+      compute_band(own, image, item / layout_.parts % layout_.bands, item % layout_.parts);
+      if (layout_.stages_results) {
+        results.append(problem_.y.plane(image, 0), own.staged, problem_.out_channels * problem_.y.channel_stride);
+      }
     }
+    results.finish();
     if (streaming_) prumo::detail::streaming_fence();
   }
 
@@ -75,6 +80,7 @@ class direct_convolution_kernel {
     C* results;
     C* pooled;
     T* rounded;
+    T* staged;          ///< all results of an image, as they lie in y
     std::size_t bytes;  ///< of all of them
   };
 
@@ -96,6 +102,7 @@ class direct_convolution_kernel {
     take(layout.block_elements, own.results);
     take(layout.block_rows * problem.y_columns, own.pooled);
     take(std::max(layout.block_elements, layout.block_rows * problem.y_columns), own.rounded);
+    if (layout.stages_results) take(problem.out_channels * problem.y.channel_stride, own.staged);
     return own;
   }
 
@@ -160,7 +167,7 @@ class direct_convolution_kernel {
     std::int64_t sums_per_channel = layout_.sums_per_channel;
     if constexpr (std::is_same_v<T, C>) {
       if (sums_lie_in_y()) {
-        sums = problem_.y.plane(image, first_channel) + rows.first * problem_.y.row_stride;
+        sums = results_of(own, image, first_channel, rows.first);
         sums_per_channel = problem_.y.channel_stride;
       }
     }
@@ -182,12 +189,22 @@ class direct_convolution_kernel {
     }
   }
 
+  /// Where results are stored from a row on.
+  T* results_of(const buffers& own, std::int64_t image, std::int64_t channel, std::int64_t row) const {
+    T* const plane =
+        layout_.stages_results ? own.staged + channel * problem_.y.channel_stride : problem_.y.plane(image, channel);
+    return plane + row * problem_.y.row_stride;
+  }
+
+  /// Whether each block stores its results past the caches.
+  bool streams_blocks() const { return streaming_ && !layout_.stages_results; }
+
   bool y_rows_lie_together() const {
     return problem_.y.column_stride == 1 && problem_.y.row_stride == problem_.y_columns;
   }
   /// Whether sums are stored in y and finished there.
   bool sums_lie_in_y() const {
-    return std::is_same_v<T, C> && !layout_.joins_rows && !problem_.is_pooled() && !streaming_ &&
+    return std::is_same_v<T, C> && !layout_.joins_rows && !problem_.is_pooled() && !streams_blocks() &&
            y_rows_lie_together() && problem_.columns >= simd<C>::lanes;
   }
 
@@ -206,40 +223,46 @@ class direct_convolution_kernel {
         channel_results<T>(problem_, first_channel, channels).finish(rows, own.sums_by_place, own.pooled_by_place);
     const std::int64_t count = rows.last - rows.first, results = count * problem_.y_columns;
     if constexpr (std::is_same_v<T, C>) {
-      if (there == channels && !streaming_ && y_rows_lie_together() &&
+      if (there == channels && !streams_blocks() && y_rows_lie_together() &&
           results >= tiles_of_channels::transposed_at_once) {
         tiles_of_channels::transpose_exactly(
-            by_place, results, channels, problem_.y.plane(image, first_channel) + rows.first * problem_.y.row_stride,
-            problem_.y.channel_stride);
+            by_place, results, channels, results_of(own, image, first_channel, rows.first), problem_.y.channel_stride);
         return;
       }
     }
     tiles_of_channels::transpose(by_place, results, channels, own.sums, layout_.sums_per_channel);
     for (std::int64_t c = 0; c < there; ++c) {
       store_rows(own, own.sums + c * layout_.sums_per_channel, count,
-                 problem_.y.plane(image, first_channel + c) + rows.first * problem_.y.row_stride);
+                 results_of(own, image, first_channel + c, rows.first));
     }
   }
 
   /// Activation and pooling of one channel's sums, and what is stored in y. Sums between the rows are changed, too.
   void finish_channel(const buffers& own, std::int64_t image, const convolution_rows& rows, std::int64_t channel,
                       C* sums) const {
-    T* const target = problem_.y.plane(image, channel) + rows.first * problem_.y.row_stride;
+    T* const target = results_of(own, image, channel, rows.first);
     const std::int64_t count = rows.last - rows.first, pitch = layout_.sum_pitch;
     if (!problem_.activates_maxima()) {
       const std::int64_t convolved = rows.convolved_last - rows.convolved_first;
       activate(problem_.activation, sums, (convolved - 1) * pitch + problem_.columns);
     }
-    switch (problem_.pooling) {
-      using prumo::detail::pooling_kind;
-      case convolution_pooling::none:
-        if (!sums_lie_in_y()) store_rows(own, without_gaps(own, sums, count), count, target);
-        return;
-      case convolution_pooling::maximum: pool<pooling_kind::maximum>(rows, sums, pitch, own.pooled); break;
-      case convolution_pooling::mean: pool<pooling_kind::mean>(rows, sums, pitch, own.pooled); break;
+    if (!problem_.is_pooled()) {
+      if (!sums_lie_in_y()) store_rows(own, without_gaps(own, sums, count), count, target);
+      return;
     }
-    if (problem_.activates_maxima()) activate(problem_.activation, own.pooled, count * problem_.y_columns);
-    store_rows(own, own.pooled, count, target);
+    C* pooled = own.pooled;
+    bool lies_in_y = false;
+    if constexpr (std::is_same_v<T, C>) {
+      lies_in_y = y_rows_lie_together() && !streams_blocks();
+      if (lies_in_y) pooled = target;
+    }
+    if (problem_.pooling == convolution_pooling::maximum) {
+      pool<prumo::detail::pooling_kind::maximum>(rows, sums, pitch, pooled);
+    } else {
+      pool<prumo::detail::pooling_kind::mean>(rows, sums, pitch, pooled);
+    }
+    if (problem_.activates_maxima()) activate(problem_.activation, pooled, count * problem_.y_columns);
+    if (!lies_in_y) store_rows(own, pooled, count, target);
   }
 
   /// Rows of sums that follow each other.
@@ -294,15 +317,15 @@ class direct_convolution_kernel {
 
   void store_run(const buffers& own, const C* values, std::int64_t count, T* to) const {
     if constexpr (std::is_same_v<T, C>) {
-      if (streaming_) {
+      if (streams_blocks()) {
         prumo::detail::stream_run(to, values, count);
       } else {
         std::memcpy(to, values, static_cast<std::size_t>(count) * sizeof(T));
       }
     } else {
-      T* const rounded = streaming_ ? own.rounded : to;
+      T* const rounded = streams_blocks() ? own.rounded : to;
       prumo::detail::round_run(values, count, rounded);
-      if (streaming_) prumo::detail::stream_run(to, rounded, count);
+      if (streams_blocks()) prumo::detail::stream_run(to, rounded, count);
     }
   }
 

@@ -9,9 +9,11 @@
 #include "place_tiles.hpp"
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
+#include <prumo/detail/rounding.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
@@ -24,6 +26,7 @@ struct direct_layout {
   register_kind registers = register_kind::places;
   bool joins_rows = false;      ///< registers of places reach across the ends of rows
   bool takes_images = false;    ///< the planes are those of the image itself
+  bool stages_results = false;  ///< all results of an image are kept in the cache, and then stored past it at once
   std::int64_t row_phases = 1;  ///< the remainders of rows by the stride that a filter meets
   std::int64_t column_phases = 1;
   std::int64_t pitch = 0;             ///< elements of a plane's row
@@ -44,8 +47,9 @@ struct direct_layout {
     return std::min(problem.rows, (count - 1) * problem.window.row_stride + problem.window.height);
   }
 
+  /// \param streaming whether results go past the caches
   template <class T>
-  static direct_layout of(const convolution_problem<T>& problem, std::int64_t workers) {
+  static direct_layout of(const convolution_problem<T>& problem, std::int64_t workers, bool streaming) {
     using C = compute_t<T>;
     constexpr std::int64_t planes_bytes = 256 << 10, sums_bytes = 24 << 10;
     constexpr auto bytes = static_cast<std::int64_t>(sizeof(C));
@@ -78,6 +82,7 @@ struct direct_layout {
            convolved_rows(problem, layout.block_rows) * layout.sum_pitch * bytes * most_channels > sums_bytes) {
       layout.block_rows = (layout.block_rows + 1) / 2;
     }
+    if (streaming) layout.avoid_parts_of_lines(problem);
     constexpr std::int64_t slack = 128;  // the last registers reach beyond the last row
     layout.plane_elements = (convolved_rows(problem, layout.band_rows) + layout.extra_rows) * layout.pitch;
     if constexpr (std::is_same_v<T, C>) {
@@ -134,6 +139,29 @@ struct direct_layout {
     return problem.row_stride == 1 && problem.column_stride == 1 && problem.row_padding == 0 &&
            problem.column_padding == 0 && problem.x.column_stride == 1 && problem.x.row_stride == pitch &&
            (registers == register_kind::channels || problem.columns >= simd<C>::lanes);
+  }
+
+  /// A line that is stored past the caches in two parts is read first. So results of small images are stored together,
+  /// unless each block fills whole lines. Results of larger images are stored block by block, and blocks fill whole
+  /// lines where a few rows more do.
+  template <class T>
+  void avoid_parts_of_lines(const convolution_problem<T>& problem) {
+    constexpr std::int64_t most_staged = 24 << 10, line = 64;
+    const std::int64_t of_row = problem.y_columns * static_cast<std::int64_t>(sizeof(T));
+    const std::int64_t of_plane = problem.y_rows * of_row, rows_of_lines = line / std::gcd(line, of_row);
+    const std::int64_t more_rows = prumo::detail::round_up(block_rows, rows_of_lines);
+    if (more_rows <= block_rows + block_rows / 4) block_rows = std::min(more_rows, band_rows);
+    const bool fills_lines = of_plane % line == 0 && block_rows % rows_of_lines == 0;
+    stages_results = !fills_lines && bands == 1 && parts == 1 && lies_without_gaps(problem) &&
+                     problem.out_channels * of_plane <= most_staged;
+  }
+
+  /// Whether the results of an image follow each other, in the order of channels, rows and columns.
+  template <class T>
+  static bool lies_without_gaps(const convolution_problem<T>& problem) {
+    const auto& y = problem.y;
+    return y.column_stride == 1 && y.row_stride == problem.y_columns &&
+           y.channel_stride == problem.y_rows * problem.y_columns;
   }
 
   /// What the sums of an image take, in multiply-adds of registers.

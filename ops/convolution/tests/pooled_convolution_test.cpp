@@ -131,5 +131,54 @@ TYPED_TEST(pooled_convolution, activations_of_maxima) {
   }
 }
 
+/// Results of small images are collected before a host stores them past its caches.
+template <class T>
+void expect_the_same_past_the_caches(std::size_t filters, std::size_t side, convolution_options options,
+                                     std::size_t rows) {
+  constexpr std::size_t count = 7;
+  const images<T> x("x", count, 2, side, side), w("w", filters, 2, 3, 3);
+  set_whole_numbers(x, 1);
+  set_whole_numbers(w, 2);
+  const std::size_t elements = count * filters * rows * rows;
+  for (const std::size_t begin : {std::size_t{0}, std::size_t{1}, std::size_t{5}}) {
+    const auto results_of = [&](std::size_t working_set) {
+      const Kokkos::View<T*, exec> whole("y and its neighbours", elements + 64);
+      Kokkos::deep_copy(whole, T(77.0f));
+      const Kokkos::View<T****, Kokkos::LayoutRight, exec, Kokkos::MemoryUnmanaged> y(whole.data() + begin, count,
+                                                                                      filters, rows, rows);
+      context<exec> ctx;
+      ctx.set_working_set(working_set);
+      convolve(ctx, x, w, y, options);
+      ctx.fence();
+      return tests::host_copy(whole);
+    };
+    const auto usual = results_of(0), past_the_caches = results_of(std::size_t{1} << 40);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < usual.extent(0); ++i) wrong += usual(i) == past_the_caches(i) ? 0 : 1;
+    EXPECT_EQ(wrong, 0u) << filters << " filters, " << rows << " rows, from " << begin;
+    EXPECT_EQ(static_cast<float>(past_the_caches(begin + elements)), 77.0f);
+  }
+}
+
+template <class T>
+class convolution_past_the_caches : public testing::Test {};
+TYPED_TEST_SUITE(convolution_past_the_caches, tests::all_scalars);
+
+TYPED_TEST(convolution_past_the_caches, has_the_same_bits) {
+  for (const std::size_t filters : {1, 3, 6, 16, 17}) {
+    for (const std::size_t side : {7, 18, 24, 35}) {
+      const convolution_options plain{.activation = activation_function::relu};
+      expect_the_same_past_the_caches<TypeParam>(filters, side, plain, side - 2);
+      convolution_options pooled = plain;
+      pooled.pooling = convolution_pooling::maximum;
+      pooled.window = {2, 2, 2, 2, 0, 0, window_rounding::down};
+      expect_the_same_past_the_caches<TypeParam>(filters, side, pooled, (side - 2) / 2);
+      pooled.pooling = convolution_pooling::mean;
+      pooled.window = {3, 3, 1, 1, 0, 0, window_rounding::down};
+      expect_the_same_past_the_caches<TypeParam>(filters, side, pooled, side - 4);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace prumo
