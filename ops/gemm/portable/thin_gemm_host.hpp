@@ -114,10 +114,12 @@ class thin_columns_copy {
         auto* const turned = reinterpret_cast<word*>(to_.at(j, first + p));
         if (side == square::side) {
           square::transpose_rows(corner, row_stride, turned, to_.column_step);
-        } else if (side == 3) {
-          square::template transpose_rows<3>(corner, row_stride, turned, to_.column_step);
-        } else {
-          square::template transpose_rows<2>(corner, row_stride, turned, to_.column_step);
+        } else if constexpr (square::side > 2) {
+          if (side == 3) {
+            square::template transpose_rows<3>(corner, row_stride, turned, to_.column_step);
+          } else {
+            square::template transpose_rows<2>(corner, row_stride, turned, to_.column_step);
+          }
         }
       }
       for (std::int64_t i = j; i < j + side; ++i) copy(from + p * row_stride + i, row_stride, i, first + p, rows - p);

@@ -54,6 +54,7 @@ class vector_square {
   template <int Columns = side>
   [[gnu::always_inline]] static void transpose_rows(const Word* source, std::int64_t source_stride, Word* target,
                                                     std::int64_t target_stride) {
+    static_assert(Columns <= side);
     vector turned[side];
     turn(source, source_stride, turned);
     PRUMO_UNROLL
@@ -65,6 +66,7 @@ class vector_square {
   template <int Rows = side>
   [[gnu::always_inline]] static void transpose_columns(const Word* source, std::int64_t source_stride, Word* target,
                                                        std::int64_t target_stride) {
+    static_assert(Rows <= side);
     vector turned[side] = {};
     PRUMO_UNROLL
     for (int r = 0; r < Rows; ++r) std::memcpy(&turned[r], source + r * source_stride, sizeof(vector));
