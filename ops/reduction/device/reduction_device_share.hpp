@@ -4,6 +4,7 @@
 /// \file
 /// How a group of threads of a device reduces a stretch of memory.
 
+#include "reduction_device_maxima.hpp"
 #include "reduction_device_team.hpp"
 
 #include <cstdint>
@@ -53,8 +54,11 @@ class share_of_stretch {
   /// The same of packs, and `rest` elements behind them.
   KOKKOS_FORCEINLINE_FUNCTION accumulator reduce_packs(const pack* first, std::int64_t packs, int rest) {
     const stored* const elements = reinterpret_cast<const stored*>(first);
+    const std::int64_t behind = packs * pack_elements + lane_;
+    stored last{};
+    if (lane_ < rest) last = elements[behind];
     take_packs(elements, 0, packs);
-    if (lane_ < rest) take(0, elements[packs * pack_elements + lane_], packs * pack_elements + lane_);
+    if (lane_ < rest) take(0, last, behind);
     return combined();
   }
 
@@ -73,34 +77,54 @@ class share_of_stretch {
   static constexpr bool is_wide = sizeof(stored) == 2;
   static constexpr int loads = is_wide ? reduction_tuning::wide_loads_at_once : reduction_tuning::loads_at_once;
 
-  KOKKOS_FORCEINLINE_FUNCTION void take(int which, const stored& value, std::int64_t index) {
+  /// The value is a copy: of a reference to the device's memory, nvcc would load each byte by itself.
+  KOKKOS_FORCEINLINE_FUNCTION void take(int which, stored value, std::int64_t index) {
     accumulator& found = found_[which % accumulators];
     found = join_at(policy_, found, policy_.lift(value), position_ + index * step_);
   }
 
-  /// In packs from the first address that one can be loaded from. Pointers go along instead of indices: 64-bit indices
-  /// would take the registers that loads under way want.
+  /// In packs from the first address that one can be loaded from. What lies before and behind them is loaded first, and
+  /// taken when the packs have come: otherwise, a thread would wait three times for memory.
   KOKKOS_FORCEINLINE_FUNCTION void take_neighbours(const stored* first, std::int64_t count) {
     const int beyond = static_cast<int>(reinterpret_cast<std::uintptr_t>(first) % sizeof(pack) / sizeof(stored));
     int head = beyond == 0 ? 0 : pack_elements - beyond;
     if (count < head) head = static_cast<int>(count);
-    PRUMO_KEEP_LOOP
-    for (int at = lane_; at < head; at += group_) take(0, first[at], at);
     const std::int64_t pack_count = (count - head) / pack_elements;
+    const std::int64_t behind = head + pack_count * pack_elements;
+    const int rest = static_cast<int>(count - behind);
+    const bool has_lane_for_each = group_ >= pack_elements;
+    stored before_packs{}, behind_packs{};
+    if (has_lane_for_each) {
+      if (lane_ < head) before_packs = first[lane_];
+      if (lane_ < rest) behind_packs = first[behind + lane_];
+    } else {
+      take_one_by_one(first, 0, head);
+    }
     take_packs(first, head, pack_count);
-    const int rest = static_cast<int>(count - head - pack_count * pack_elements);
+    if (has_lane_for_each) {
+      if (lane_ < head) take(0, before_packs, lane_);
+      if (lane_ < rest) take(0, behind_packs, behind + lane_);
+    } else {
+      take_one_by_one(first, behind, rest);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void take_one_by_one(const stored* first, std::int64_t begin, int count) {
     PRUMO_KEEP_LOOP
-    for (int at = lane_; at < rest; at += group_) take(0, first[count - rest + at], count - rest + at);
+    for (int at = lane_; at < count; at += group_) take(0, first[begin + at], begin + at);
   }
 
+  /// Pointers go along instead of indices: 64-bit indices would take the registers that loads under way want.
   KOKKOS_FORCEINLINE_FUNCTION void take_packs(const stored* first, int head, std::int64_t pack_count) {
     const pack* const begin = reinterpret_cast<const pack*>(first + head);
     const pack* const end = begin + pack_count;
     const pack* at = begin + lane_;
     [[maybe_unused]] best_pack best{at};
+    [[maybe_unused]] device_maxima<Policy> maxima(policy_);
     const auto take_at = [&](const pack& loaded, const pack* place) {
       if constexpr (Policy::indexed) {
         best.take(policy_, loaded, place);
+      } else if constexpr (device_maxima<Policy>::exist) {
+        maxima.take(loaded);
       } else {
         PRUMO_UNROLL
         for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], 0);
@@ -125,11 +149,31 @@ class share_of_stretch {
         if (end - at > load * group_) take_at(loaded[load], at + load * group_);
       }
     }
+    if constexpr (device_maxima<Policy>::exist) {
+      if (begin + lane_ < end) take_maxima(maxima, begin, end);
+    }
     if constexpr (Policy::indexed) {
       if (begin + lane_ < end) {
         const std::int64_t index = head + (best.place - begin) * pack_elements + best.lane_in(policy_);
         found_[0] = policy_.join(found_[0], best.largest, position_ + index * step_);
       }
+    }
+  }
+
+  /// Of NaN, the instruction that compares numbers keeps neither sign nor payload, so keys find the largest one.
+  KOKKOS_FORCEINLINE_FUNCTION void take_maxima(const device_maxima<Policy>& maxima, const pack* begin,
+                                               const pack* end) {
+    stored largest[device_maxima<Policy>::count];
+    if (maxima.are_numbers(largest)) {
+      PRUMO_UNROLL
+      for (int i = 0; i < device_maxima<Policy>::count; ++i) take(i, largest[i], 0);
+      return;
+    }
+    PRUMO_KEEP_LOOP
+    for (const pack* at = begin + lane_; at < end; at += group_) {
+      const pack loaded = *at;
+      PRUMO_UNROLL
+      for (int i = 0; i < pack_elements; ++i) take(i, loaded.values[i], 0);
     }
   }
 
