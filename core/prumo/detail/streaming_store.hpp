@@ -139,7 +139,7 @@ void stream_run(Word* to, const Word* from, std::int64_t count) {
 }
 
 /// Stores runs of words that follow each other in memory, past the caches. A line that two runs share is stored when
-/// the second one comes. Stored in two parts, it would be read from memory first, which took some 36 ns on a Zen 5.
+/// the second one comes. Stored in two parts, it would be read from memory first, which took 20 to 36 ns on a Zen 5.
 class streamed_sequence {
  public:
   /// Stores a run. If it does not begin where the run before ended, a new sequence begins.
