@@ -158,6 +158,7 @@ class streamed_sequence {
 
  private:
   void append_bytes(char* to, const char* from, std::size_t bytes) {
+    if (bytes == 0) return;
     if (to != end_) finish();
     const std::size_t of_line = reinterpret_cast<std::uintptr_t>(to) % streaming_unit;
     std::size_t head = of_line == 0 ? 0 : std::min(bytes, streaming_unit - of_line);

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// Maxima and minima of packs by the instructions of NVIDIA's GPUs from compute capability 8.0. They compare a word of one
-/// or two numbers, where a key takes four instructions for each number.
+/// Maxima and minima of packs by the instructions of NVIDIA's GPUs from compute capability 8.0. They compare a word of
+/// one or two numbers, where a key takes four instructions for each number.
 
 #include "problem/reduction_policy.hpp"
 #include <prumo/detail/team_kernel.hpp>
@@ -15,8 +15,8 @@
 
 namespace prumo::detail {
 
-/// The largest numbers of the packs that were taken, for extreme_element. For other policies, and where the device has no
-/// such instructions, there are none.
+/// The largest numbers of the packs that were taken, for extreme_element. For other policies, and where the device has
+/// no such instructions, there are none.
 template <class Policy>
 class device_maxima {
   using stored = typename Policy::stored;
@@ -52,9 +52,9 @@ class device_maxima {
   KOKKOS_FORCEINLINE_FUNCTION bool are_numbers([[maybe_unused]] stored (&largest)[count]) const {
     bool result = true;
     if constexpr (exist) {
-      const std::uint32_t word = larger(larger(largest_.values[0], largest_.values[1]),
-                                        larger(largest_.values[2], largest_.values[3])) ^
-                                 flipped_;
+      const std::uint32_t word =
+          larger(larger(largest_.values[0], largest_.values[1]), larger(largest_.values[2], largest_.values[3])) ^
+          flipped_;
       memcpy(&largest, &word, sizeof(word));
       PRUMO_UNROLL
       for (int i = 0; i < count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The shares of a group's threads have each element of a stretch once, wherever it begins and however many threads there
-// are. Here a host computes one share after the other.
+// The shares of a group's threads have each element of a stretch once, wherever it begins and however many threads
+// there are. Here a host computes one share after the other.
 
 #include "reduction_device_share.hpp"
 
@@ -19,8 +19,8 @@ typename Policy::accumulator of_group(const Policy& policy, Threads threads, con
                                       std::int64_t count, std::int64_t stride) {
   typename Policy::accumulator found = policy.identity();
   for (int lane = 0; lane < static_cast<int>(threads); ++lane) {
-    found =
-        policy.combine(found, share_of_stretch<Policy, Threads>(policy, lane, threads, 0, 1).reduce(first, count, stride));
+    found = policy.combine(found,
+                           share_of_stretch<Policy, Threads>(policy, lane, threads, 0, 1).reduce(first, count, stride));
   }
   return found;
 }
@@ -68,8 +68,8 @@ TYPED_TEST(shares_of_stretches, have_each_element_once) {
       for (std::int64_t begin = 0; begin < 9; ++begin) {
         const guarded_stretch<T> stretch(begin, count, stride);
         for (const int threads : {1, 2, 4, 8, 32, 256}) {
-          SCOPED_TRACE(testing::Message() << threads << " threads, " << count << " elements " << stride
-                                          << " apart, from " << begin);
+          SCOPED_TRACE(testing::Message()
+                       << threads << " threads, " << count << " elements " << stride << " apart, from " << begin);
           ASSERT_EQ(static_cast<float>(of_group(sums, threads, stretch.first(), count, stride)), stretch.sum);
           if (count == 0) continue;
           const auto largest = of_group(maxima, threads, stretch.first(), count, stride);
