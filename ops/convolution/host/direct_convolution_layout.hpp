@@ -141,8 +141,8 @@ struct direct_layout {
            (registers == register_kind::channels || problem.columns >= simd<C>::lanes);
   }
 
-  /// A line that is stored past the caches in two parts is read first. So results of small images are stored together,
-  /// unless each block fills whole lines. Results of larger images are stored block by block, and blocks fill whole
+  /// If two stores past the caches each fill a part of a cache line, that line is read from memory first. So results of
+  /// small images are stored together, unless each block fills whole lines. Results of larger images are stored block by block, and blocks fill whole
   /// lines where a few rows more do.
   template <class T>
   void avoid_parts_of_lines(const convolution_problem<T>& problem) {

@@ -25,7 +25,7 @@ typename Policy::accumulator of_group(const Policy& policy, Threads threads, con
   return found;
 }
 
-/// Small whole numbers, which differ from their neighbours. Guards that would change any result lie on both sides.
+/// Small whole numbers that differ from their neighbours. On both sides lies a number that would change each result.
 template <class T>
 class guarded_stretch {
  public:
