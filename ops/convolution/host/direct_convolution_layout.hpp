@@ -142,8 +142,8 @@ struct direct_layout {
   }
 
   /// If two stores past the caches each fill a part of a cache line, that line is read from memory first. So results of
-  /// small images are stored together, unless each block fills whole lines. Results of larger images are stored block by
-  /// block, and blocks fill whole lines where a few rows more do.
+  /// small images are stored together, unless each block fills whole lines. Results of larger images are stored block
+  /// by block, and blocks fill whole lines where a few rows more do.
   template <class T>
   void avoid_parts_of_lines(const convolution_problem<T>& problem) {
     constexpr std::int64_t most_staged = 24 << 10, line = 64;
