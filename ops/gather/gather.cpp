@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -26,10 +27,15 @@ void launch_words(const Exec& instance, const gather_problem<Word, Index>& probl
     using packs = gather_packs_kernel<Word, Index>;
     if (packs::suits(problem)) return launch_teams(instance, packs_label, packs(problem));
   }
-  if (gather_places<Word, Index, true>::are_in(problem)) {
-    return launch_teams(instance, words_label, gather_words_kernel<Word, Index, true>(problem));
+  const auto launch = [&]<gather_order Order>() {
+    launch_teams(instance, words_label, gather_words_kernel<Word, Index, Order>(problem));
+  };
+  if (gather_places<Word, Index, gather_order::contiguous>::are_in(problem)) {
+    return launch.template operator()<gather_order::contiguous>();
   }
-  launch_teams(instance, words_label, gather_words_kernel<Word, Index, false>(problem));
+  const bool is_column_major = std::abs(problem.target_row_stride) < std::abs(problem.target_column_stride);
+  if (is_column_major && problem.rows > 1) return launch.template operator()<gather_order::by_columns>();
+  launch.template operator()<gather_order::by_rows>();
 }
 
 /// Moves the widest words that rows consist of.

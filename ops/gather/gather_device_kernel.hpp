@@ -2,9 +2,10 @@
 #pragma once
 
 /// \file
-/// The kernels of gather_rows on a device. The words of the target are counted through all its rows, so neighbouring
-/// threads take neighbouring words, however long a row is. The time of narrow rows is that of the instructions that
-/// find where a word comes from. So words are counted with 32 bits, and larger targets take several kernels.
+/// The kernels of gather_rows on a device. The words of the target are counted through all its rows (through all its
+/// columns if it is column-major), so neighbouring threads take neighbouring words, however long a row is. The time of
+/// narrow rows is that of the instructions that find where a word comes from. So words are counted with 32 bits, and
+/// larger targets take several kernels.
 
 #include "gather_problem.hpp"
 #include <prumo/detail/compiler.hpp>
@@ -76,14 +77,25 @@ gather_problem<Wide, Index> in_words_to_gather(const gather_problem<Word, Index>
   return result;
 }
 
-/// Where the words of a problem lie. Contiguous: the target's words follow each other, and so do those of a row of the
-/// source and the indices; strides and numbers of rows have 32 bits.
-template <class Word, class Index, bool Contiguous>
+/// How the words of a problem lie, and how they are counted.
+/// - contiguous: row by row. The target's words follow each other, and so do those of a row of the source and the
+///   indices; strides and numbers of rows have 32 bits.
+/// - by_rows: row by row, with any strides.
+/// - by_columns: column by column, with any strides.
+enum class gather_order { contiguous, by_rows, by_columns };
+
+/// Where the words of a problem lie.
+template <class Word, class Index, gather_order Order>
 class gather_places {
+  static constexpr bool contiguous = Order == gather_order::contiguous;
   /// A distance in bytes where rows are contiguous, else in words.
-  using distance = std::conditional_t<Contiguous, std::uint32_t, std::int64_t>;
+  using distance = std::conditional_t<contiguous, std::uint32_t, std::int64_t>;
 
  public:
+  struct place {
+    unsigned row, column;
+  };
+
   /// Whether a problem is contiguous.
   static bool are_in(const gather_problem<Word, Index>& problem) {
     return problem.source_column_stride == 1 && problem.target_column_stride == 1 && problem.index_stride == 1 &&
@@ -99,25 +111,28 @@ class gather_places {
         source_(problem.source),
         index_(problem.index),
         source_rows_(static_cast<distance>(problem.source_rows)),
-        source_row_stride_(static_cast<distance>(problem.source_row_stride * (Contiguous ? sizeof(Word) : 1))),
+        source_row_stride_(static_cast<distance>(problem.source_row_stride * (contiguous ? sizeof(Word) : 1))),
         source_column_stride_(problem.source_column_stride),
         index_stride_(problem.index_stride),
         target_row_stride_(problem.target_row_stride),
         target_column_stride_(problem.target_column_stride),
-        by_columns_(static_cast<int>(problem.columns)) {}
+        inner_(static_cast<unsigned>(Order == gather_order::by_columns ? problem.rows : problem.columns)),
+        by_inner_(static_cast<int>(inner_)) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION unsigned row_of(unsigned word) const {
-    return static_cast<unsigned>(by_columns_.quotient(static_cast<int>(word)));
+  KOKKOS_FORCEINLINE_FUNCTION place place_of(unsigned word) const {
+    const auto outer = static_cast<unsigned>(by_inner_.quotient(static_cast<int>(word)));
+    const unsigned inner = word - outer * inner_;
+    return Order == gather_order::by_columns ? place{inner, outer} : place{outer, inner};
   }
   KOKKOS_FORCEINLINE_FUNCTION Index chosen_for(unsigned row) const {
-    if constexpr (Contiguous) {
+    if constexpr (contiguous) {
       return index_[row];
     } else {
       return index_[row * index_stride_];
     }
   }
   KOKKOS_FORCEINLINE_FUNCTION bool is_row(Index chosen) const {
-    if constexpr (Contiguous) {
+    if constexpr (contiguous) {
       return static_cast<std::make_unsigned_t<Index>>(chosen) < source_rows_;
     } else {
       return chosen >= 0 && chosen < source_rows_;
@@ -125,7 +140,7 @@ class gather_places {
   }
   /// \param chosen is a row.
   KOKKOS_FORCEINLINE_FUNCTION const Word* source(Index chosen, unsigned column) const {
-    if constexpr (Contiguous) {
+    if constexpr (contiguous) {
       const auto* const bytes = reinterpret_cast<const unsigned char*>(source_);
       const std::uint64_t to_row = std::uint64_t{static_cast<std::uint32_t>(chosen)} * source_row_stride_;
       return reinterpret_cast<const Word*>(bytes + to_row) + column;
@@ -133,11 +148,11 @@ class gather_places {
       return source_ + chosen * source_row_stride_ + column * source_column_stride_;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION Word* target_of(unsigned word, unsigned row) const {
-    if constexpr (Contiguous) {
+  KOKKOS_FORCEINLINE_FUNCTION Word* target_of(unsigned word, const place& at) const {
+    if constexpr (contiguous) {
       return target + word;
     } else {
-      return target + row * target_row_stride_ + (word - row * columns) * target_column_stride_;
+      return target + at.row * target_row_stride_ + at.column * target_column_stride_;
     }
   }
 
@@ -155,12 +170,14 @@ class gather_places {
   std::int64_t index_stride_;
   std::int64_t target_row_stride_;
   std::int64_t target_column_stride_;
-  index_divider by_columns_;
+  unsigned inner_;  ///< words of a row, or of a column, that are counted one after the other
+  index_divider by_inner_;
 };
 
 /// A thread moves a few words, a team's width apart.
-template <class Word, class Index, bool Contiguous>
+template <class Word, class Index, gather_order Order>
 class gather_words_kernel {
+  using places = gather_places<Word, Index, Order>;
   static constexpr int words_at_once = 4;
 
  public:
@@ -178,31 +195,30 @@ class gather_words_kernel {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     const auto first =
         static_cast<unsigned>(member.league_rank() * (most_threads * words_at_once) + member.team_rank());
-    unsigned row[words_at_once];
+    typename places::place at[words_at_once];
     Index chosen[words_at_once];
     PRUMO_UNROLL
     for (unsigned i = 0; i < words_at_once; ++i) {
       const unsigned word = first + i * most_threads;
-      row[i] = places_.row_of(word);
+      at[i] = places_.place_of(word);
       chosen[i] = Index{-1};
-      if (word < places_.words) chosen[i] = places_.chosen_for(row[i]);
+      if (word < places_.words) chosen[i] = places_.chosen_for(at[i].row);
     }
     Word held[words_at_once];
     PRUMO_UNROLL
     for (unsigned i = 0; i < words_at_once; ++i) {
-      const unsigned column = first + i * most_threads - row[i] * places_.columns;
       held[i] = places_.missing;
-      if (places_.is_row(chosen[i])) held[i] = *places_.source(chosen[i], column);
+      if (places_.is_row(chosen[i])) held[i] = *places_.source(chosen[i], at[i].column);
     }
     PRUMO_UNROLL
     for (unsigned i = 0; i < words_at_once; ++i) {
       const unsigned word = first + i * most_threads;
-      if (word < places_.words) *places_.target_of(word, row[i]) = held[i];
+      if (word < places_.words) *places_.target_of(word, at[i]) = held[i];
     }
   }
 
  private:
-  gather_places<Word, Index, Contiguous> places_;
+  places places_;
 };
 
 /// A thread puts packs of the target together, whose words lie anywhere in one or two rows of the source. That takes
@@ -210,7 +226,7 @@ class gather_words_kernel {
 template <class Word, class Index>
 class gather_packs_kernel {
   static constexpr int packs_at_once = 2, pack_words = device_pack_elements<Word>;
-  using places = gather_places<Word, Index, true>;
+  using places = gather_places<Word, Index, gather_order::contiguous>;
 
  public:
   static constexpr int most_threads = 256;
@@ -245,8 +261,8 @@ class gather_packs_kernel {
     for (unsigned i = 0; i < packs_at_once; ++i) {
       // The first pack may begin before the first row. So a row more is counted.
       const unsigned word = (first + i * most_threads) * pack_words + columns - before_;
-      const unsigned row = places_.row_of(word);
-      column[i] = word - row * columns;
+      const auto [row, within] = places_.place_of(word);
+      column[i] = within;
       chosen[i] = next[i] = Index{-1};
       if (row > 0 && word < words + columns) chosen[i] = places_.chosen_for(row - 1);
       if (column[i] + pack_words > columns && word - column[i] < words) next[i] = places_.chosen_for(row);

@@ -31,7 +31,8 @@ struct extents {
 };
 
 /// Rows of one segment and of many, a team a row, rows in scratch memory of one team or of several, tiles of short
-/// rows, rows that begin and end within packs, rows of whole packs, and packs of whole rows.
+/// rows, rows that begin and end within packs, rows of whole packs, packs of whole rows, and rows in the scratch memory
+/// of a whole device.
 constexpr extents shapes_of_every_kernel[] = {
     {1, 1 << 20}, {1, 300007}, {2, 100004}, {520, 33000}, {513, 32801}, {20000, 10},  {3001, 17},
     {700, 130},   {300, 511},  {40, 513},   {5000, 1},    {1000, 12},   {9, 4100},    {3, 8192},
@@ -39,7 +40,8 @@ constexpr extents shapes_of_every_kernel[] = {
     {1501, 5},    {257, 31},   {129, 33},   {100, 63},    {77, 65},     {130, 127},   {33, 129},
     {2, 50257},   {300001, 1}, {1, 1},      {1, 7},       {2, 5},       {120000, 5},  {85000, 7},
     {60000, 11},  {40000, 33}, {300, 255},  {300, 20001}, {140, 60001}, {1001, 2},    {600001, 2},
-    {70001, 4},   {30001, 8},  {45, 9283},  {70, 25003},  {40, 50257},  {20, 100003}, {700, 40001}};
+    {70001, 4},   {30001, 8},  {45, 9283},  {70, 25003},  {40, 50257},  {20, 100003}, {700, 40001},
+    {7, 300001},  {3, 900007}};
 
 /// A host writes these past its caches. It collects several of the shorter rows first, and writes the longer ones one
 /// by one. Some rows end within a cache line. The shortest ones are computed side by side, some types on some machines.

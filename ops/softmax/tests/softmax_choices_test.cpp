@@ -5,6 +5,7 @@
 #include "softmax_long_rows_kernel.hpp"
 #include "softmax_shared_rows_kernel.hpp"
 #include "softmax_short_rows_choice.hpp"
+#include "softmax_spread_rows_kernel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -109,6 +110,24 @@ TEST(softmax, a_device_shares_rows_among_teams_until_these_keep_it_busy) {
   EXPECT_EQ(detail::softmax_shared_choice::teams(132, 63 * 1024, 2, false, an_h100()), 0);
   EXPECT_EQ(detail::softmax_shared_choice::teams(133, 63 * 1024, 2, false, an_h100()), 1);
   EXPECT_EQ(detail::softmax_shared_choice::teams(30, 64 * 1024, 2, false, an_h100()), 4);
+}
+
+TEST(softmax, a_device_spreads_few_long_rows_over_all_multiprocessors) {
+  const auto teams = [](std::int64_t rows, std::int64_t kibibytes) {
+    return detail::softmax_spread_choice::teams(rows, kibibytes * 1024, an_h100());
+  };
+  // Two kernels take less time for less.
+  EXPECT_EQ(teams(1, 3 * 1024 - 1), 0);
+  EXPECT_EQ(teams(1, 3 * 1024), 132);
+  EXPECT_EQ(teams(6, 511), 0);
+  EXPECT_EQ(teams(6, 512), 22);
+  // A team has a multiprocessor, and 223 KiB for its part.
+  EXPECT_EQ(teams(1, 132 * 223), 132);
+  EXPECT_EQ(teams(1, 132 * 223 + 1), 0);
+  EXPECT_EQ(teams(7, 18 * 223), 18);
+  EXPECT_EQ(teams(7, 18 * 223 + 1), 0);
+  EXPECT_EQ(teams(132, 223), 1);
+  EXPECT_EQ(teams(133, 223), 0);
 }
 
 TEST(softmax, a_device_cuts_rows_into_segments_that_fill_its_teams) {

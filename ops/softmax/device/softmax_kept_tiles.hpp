@@ -5,7 +5,7 @@
 /// What a team does with a row, or a part of one, that it keeps in its scratch memory: in tiles of a few packs a
 /// thread.
 
-#include "softmax_long_rows_kernel.hpp"
+#include "softmax_running_statistics.hpp"
 #include <prumo/detail/device/copy_ahead.hpp>
 
 namespace prumo::detail {

@@ -5,7 +5,7 @@
 /// The kernel of softmax on a device for long rows that a cluster of teams keeps in its scratch memory. So rows are
 /// read once, and a few of them keep many multiprocessors busy.
 
-#include "softmax_kept_tiles.hpp"
+#include "softmax_kept_part.hpp"
 #include <prumo/detail/device/team_cluster.hpp>
 #include <prumo/detail/device/team_resources.hpp>
 
@@ -56,27 +56,19 @@ struct softmax_shared_choice {
 
 template <class T, class Formula>
 class softmax_shared_rows_kernel {
-  using C = compute_t<T>;
-  using run = pack_run<T, int>;
-  using pack = device_pack<T>;
-  using statistics = softmax_statistics<C>;
+  using statistics = softmax_statistics<compute_t<T>>;
   static constexpr int threads = 256;
-  using tiles = softmax_kept_tiles<T, Formula, threads>;
-  static constexpr int pack_elements = device_pack_elements<T>, tile = tiles::tile, tiles_ahead = tiles::tiles_ahead;
-  /// Up to another pack goes into the alignment of the part's packs.
+  using part = softmax_kept_part<T, Formula, threads>;
   static constexpr std::size_t bytes_beside_part =
-      join_scratch<statistics>::bytes_for(threads) + 2 * most_teams_of_cluster * sizeof(statistics) + sizeof(pack);
+      join_scratch<statistics>::bytes_for(threads) + 2 * most_teams_of_cluster * sizeof(statistics);
 
  public:
   static constexpr int most_threads = threads;
   static constexpr int resident_teams = 4;
 
   /// \param teams that share a row, a power of two up to most_teams_of_cluster
-  softmax_shared_rows_kernel(const softmax_problem<T>& problem, int teams) : problem_(problem), teams_(teams) {
-    // Whole lines, so that teams share none of them, but at the ends of rows.
-    const std::int64_t lines = (problem.columns + tiles::line - 1) / tiles::line;
-    part_ = static_cast<int>((lines + teams - 1) / teams) * tiles::line;
-  }
+  softmax_shared_rows_kernel(const softmax_problem<T>& problem, int teams)
+      : problem_(problem), teams_(teams), elements_(part::elements(problem.columns, teams)) {}
 
   std::int64_t blocks() const {
     const std::int64_t most_rows = INT_MAX / teams_;
@@ -85,11 +77,10 @@ class softmax_shared_rows_kernel {
   std::int64_t blocks_per_team() const { return 1; }
   int team_threads() const { return threads; }
   int teams_of_cluster() const { return teams_; }
-  std::size_t scratch_bytes() const { return static_cast<std::size_t>(part_) * sizeof(T) + bytes_beside_part; }
+  std::size_t scratch_bytes() const { return part::scratch_bytes_for(elements_) + bytes_beside_part; }
   /// Of the longest rows that the choice takes.
   static std::size_t most_scratch_bytes(const team_resources& device) {
-    const auto part = static_cast<std::size_t>(softmax_shared_choice::bytes_of_part(2, device));
-    return part + tiles::line * sizeof(T) + bytes_beside_part;
+    return part::most_scratch_bytes_for(softmax_shared_choice::bytes_of_part(2, device)) + bytes_beside_part;
   }
 
   template <class Member>
@@ -99,97 +90,27 @@ class softmax_shared_rows_kernel {
     // The statistics of all parts of a row. Rows use two places in turns: before one is written again, all teams have
     // met at the barrier of the row between, and none still reads the row before that.
     auto* of_parts = team_scratch_array<statistics>(member, 2 * most_teams_of_cluster);
-    auto* const kept = static_cast<pack_words*>(member.team_scratch(0).get_shmem_aligned(
-                           static_cast<std::size_t>(part_) * sizeof(T), sizeof(pack))) +
-                       member.team_rank();
+    pack_words* const kept = part::place(member, elements_);
     const int rank = member.league_rank() % teams_, clusters = member.league_size() / teams_;
     std::int64_t turn = 0;
     for (std::int64_t row = member.league_rank() / teams_; row < problem_.rows; row += clusters, ++turn) {
-      const part own = part_of_row(row, rank, member.team_rank());
-      const statistics of_part = read(own, kept).join_team(member, scratch, threads);
+      const part own(problem_, row, rank, elements_, member.team_rank());
+      const statistics of_part = own.read(kept).join_team(member, scratch, threads);
       if (turn == 0) wait_for_cluster();
       statistics* const place = of_parts + turn % 2 * most_teams_of_cluster;
       if (member.team_rank() < teams_) store_in_team(place + rank, member.team_rank(), of_part);
       arrive_at_cluster();
       wait_for_cluster();
       const statistics other = place[member.team_rank() % teams_];
-      const statistics of_row = softmax_running_statistics<C>{other.maximum, other.total}.join_neighbours(teams_);
-      write(own, kept, softmax_shift(of_row.maximum), softmax_row_factor<T, Formula>(of_row.total));
+      own.write(kept,
+                softmax_running_statistics<compute_t<T>>{other.maximum, other.total}.join_neighbours(teams_));
     }
   }
 
  private:
-  /// What a thread has to do with a row.
-  struct part {
-    const pack_words* source;  ///< the thread's first pack of the team's part
-    pack* target;
-    int packs;      ///< from that one to the part's end
-    C end;          ///< an element outside of packs, if the thread takes one
-    T* end_target;  ///< where its result goes, or null
-  };
-
-  KOKKOS_FORCEINLINE_FUNCTION part part_of_row(std::int64_t row, int rank, int thread) const {
-    const std::int64_t source = row * problem_.source_row_stride, target = row * problem_.target_row_stride;
-    const auto parts = run::template of<tiles::line>(problem_.target + target, static_cast<int>(problem_.columns));
-    const int begin = rank * part_, left = parts.whole - begin;
-    const int first = parts.head + begin;
-    part own{reinterpret_cast<const pack_words*>(problem_.source + source + first) + thread,
-             reinterpret_cast<pack*>(problem_.target + target + first) + thread,
-             (left < part_ ? left : part_) / pack_elements - thread, softmax_lowest<C>(), nullptr};
-    if (rank == 0 && parts.has_end_for(thread)) {
-      own.end = load(problem_.source[source + parts.end_of(thread)]);
-      own.end_target = problem_.target + target + parts.end_of(thread);
-    }
-    return own;
-  }
-
-  /// Copies the thread's packs to scratch memory. Returns their statistics.
-  KOKKOS_FORCEINLINE_FUNCTION softmax_running_statistics<C> read(const part& own, pack_words* kept) const {
-    softmax_running_statistics<C> result;
-    const pack_words* from = own.source;
-    const int end = own.packs > 0 ? own.packs + tiles_ahead * tile : 0;
-    PRUMO_KEEP_LOOP
-    for (int begin = 0; begin < end; begin += tile) {
-      tiles::copy(from, kept, own.packs - begin);
-      end_copy_group();
-      const int left = own.packs - begin + tiles_ahead * tile;
-      if (begin >= tiles_ahead * tile) {
-        wait_for_copy_groups<tiles_ahead>();
-        const pack_words* const arrived = kept - tiles_ahead * tile;
-        if (left > tile - threads) {
-          tiles::template add<true>(result, arrived, 0);
-        } else {
-          tiles::template add<false>(result, arrived, left);
-        }
-      }
-      kept += tile;
-      from += tile;
-    }
-    if (own.end_target != nullptr) result.add(own.end);
-    return result;
-  }
-
-  /// Writes the results of what read() has kept.
-  KOKKOS_FORCEINLINE_FUNCTION void write(const part& own, const pack_words* kept, C shift, C factor) const {
-    if (own.end_target != nullptr) {
-      *own.end_target = static_cast<T>(softmax_result<T, Formula>(own.end, shift, factor));
-    }
-    pack* to = own.target;
-    PRUMO_KEEP_LOOP
-    for (int left = own.packs; left > 0; left -= tile) {
-      if (left > tile - threads) {
-        tiles::template write<true>(kept, to, 0, shift, factor);
-      } else {
-        tiles::template write<false>(kept, to, left, shift, factor);
-      }
-      kept += tile;
-      to += tile;
-    }
-  }
-
   softmax_problem<T> problem_;
   int teams_;
-  int part_;  ///< elements of a team's part of a row
+  int elements_;  ///< of a team's part of a row
 };
 
 }  // namespace prumo::detail
