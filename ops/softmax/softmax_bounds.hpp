@@ -4,7 +4,7 @@
 /// \file
 /// How far a result of softmax or log_softmax may be from the exact one.
 
-#include "softmax_side_by_side_kernel.hpp"
+#include "host/softmax_side_by_side_kernel.hpp"
 #include <prumo/case/rounding.hpp>
 #include <prumo/case/specification.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "host/softmax_side_by_side_kernel.hpp"
 #include "softmax_bounds.hpp"
-#include "softmax_side_by_side_kernel.hpp"
 #include <prumo/case/operation_case.hpp>
 #include <prumo/case/registry.hpp>
 #include <prumo/case/rounding.hpp>

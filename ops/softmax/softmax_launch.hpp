@@ -4,11 +4,11 @@
 /// \file
 /// What softmax and log_softmax do when they are called. Included by the source of each.
 
-#include "softmax_device_launch.hpp"
-#include "softmax_kernel.hpp"
-#include "softmax_narrow_rows_kernel.hpp"
+#include "device/softmax_device_launch.hpp"
+#include "host/softmax_host_kernel.hpp"
+#include "host/softmax_narrow_rows_kernel.hpp"
+#include "host/softmax_side_by_side_kernel.hpp"
 #include "softmax_of_one.hpp"
-#include "softmax_side_by_side_kernel.hpp"
 #include <prumo/check.hpp>
 #include <prumo/context_ref.hpp>
 

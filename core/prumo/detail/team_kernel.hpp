@@ -190,14 +190,31 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
 }
 
 /// Waits until the preceding kernels of the stream have ended. Some devices launch a kernel earlier than that. A kernel
-/// with `waits_itself` calls this before it reads or writes any memory but its scratch memory. All threads call.
+/// with `waits_itself` calls this before it reads or writes any memory but its scratch memory. All threads call. If the
+/// kernel before called let_next_kernel_start(), memory that this one does not write may be read sooner.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION void wait_for_work_before([[maybe_unused]] const Member& member) {
   if constexpr (requires { member.wait_for_kernels_before(); }) member.wait_for_kernels_before();
 }
 
+/// Lets the next kernel of the stream start early, if the device can do that: when all teams of this one have called,
+/// or ended. It may then read, before wait_for_work_before(), what this kernel does not write.
+template <class Member>
+KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start([[maybe_unused]] const Member& member) {
+  if constexpr (requires { member.let_next_kernel_start(); }) member.let_next_kernel_start();
+}
+
 /// The largest alignment in scratch memory. Packs of four doubles need it.
 inline constexpr std::size_t most_scratch_alignment = 32;
+
+/// The scratch memory that a launch asks for. There may be gaps between arrays of different types, and Kokkos' scratch
+/// memory is only aligned to 8 bytes.
+template <class Exec, class Kernel>
+std::size_t scratch_bytes_of(const Kernel& kernel) {
+  constexpr std::size_t for_alignment = launches_by_cuda_runtime<Exec> ? 8 : most_scratch_alignment;
+  const std::size_t bytes = kernel.scratch_bytes();
+  return bytes == 0 ? 0 : bytes + for_alignment;
+}
 
 /// Enqueues a kernel of teams. A Kernel has
 /// - `most_threads`, the largest number of threads of a team, and `resident_teams`, the number of teams that must fit
@@ -211,10 +228,9 @@ void launch_teams(const Exec& instance, const std::string& label, const Kernel& 
   if (kernel.blocks() == 0) return;
   const std::int64_t wanted = (kernel.blocks() + kernel.blocks_per_team() - 1) / kernel.blocks_per_team();
   const int teams = static_cast<int>(std::min<std::int64_t>(wanted, INT_MAX));
-  // There may be gaps between arrays of different types. Kokkos' scratch memory is only aligned to 8 bytes.
-  constexpr std::size_t for_alignment = launches_by_cuda_runtime<Exec> ? 8 : most_scratch_alignment;
-  const std::size_t scratch_bytes = kernel.scratch_bytes() == 0 ? 0 : kernel.scratch_bytes() + for_alignment;
+  const std::size_t scratch_bytes = scratch_bytes_of<Exec>(kernel);
   if constexpr (launches_by_cuda_runtime<Exec>) {
+    static_assert(!requires { Kernel::teams_wait_for_each_other; }, "teams that wait need try_launch_resident_teams()");
     launch_team_blocks(instance, label, kernel, teams, scratch_bytes);
   } else {
     using bounds = Kokkos::LaunchBounds<Kernel::most_threads, Kernel::resident_teams>;

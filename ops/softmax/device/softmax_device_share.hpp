@@ -4,8 +4,8 @@
 /// \file
 /// What the kernels of softmax on a device share: how a row is shared out, and a thread's part of it in registers.
 
-#include "softmax_formula.hpp"
-#include "softmax_problem.hpp"
+#include "problem/softmax_formula.hpp"
+#include "problem/softmax_problem.hpp"
 #include <prumo/detail/device_math.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
 #include <prumo/detail/pack_run.hpp>
@@ -123,11 +123,14 @@ struct softmax_share {
       }
     } else {
       T loaded[Packs * pack_elements];
+      const T* at = source + lane * stride;
+      int left = count - lane;
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        int index = element * group + lane;
-        PRUMO_COMPUTE_FROM_HERE(index);
-        loaded[element] = index < count ? source[index * stride] : static_cast<T>(nothing);
+        loaded[element] = left > 0 ? *at : static_cast<T>(nothing);
+        at += group * stride;
+        left -= group;
+        PRUMO_COMPUTE_FROM_HERE(left);
       }
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) values[element] = load(loaded[element]);
@@ -151,11 +154,14 @@ struct softmax_share {
         first[place] = result;
       }
     } else {
+      T* at = target + lane * stride;
+      int left = count - lane;
       PRUMO_UNROLL
       for (int element = 0; element < Packs * pack_elements; ++element) {
-        int index = element * group + lane;
-        PRUMO_COMPUTE_FROM_HERE(index);
-        if (index < count) target[index * stride] = static_cast<T>(values[element]);
+        if (left > 0) *at = static_cast<T>(values[element]);
+        at += group * stride;
+        left -= group;
+        PRUMO_COMPUTE_FROM_HERE(left);
       }
     }
   }

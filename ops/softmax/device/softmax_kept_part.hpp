@@ -39,8 +39,8 @@ class softmax_kept_part {
   /// Where the thread's packs of a part of so many elements go.
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION static pack_words* place(const Member& member, int elements) {
-    return static_cast<pack_words*>(member.team_scratch(0).get_shmem_aligned(
-               static_cast<std::size_t>(elements) * sizeof(T), sizeof(pack))) +
+    return static_cast<pack_words*>(
+               member.team_scratch(0).get_shmem_aligned(static_cast<std::size_t>(elements) * sizeof(T), sizeof(pack))) +
            member.team_rank();
   }
 

@@ -81,8 +81,8 @@ class softmax_long_rows_kernel {
   KOKKOS_FUNCTION void operator()(const Member& member) const {
     auto scratch = team_join_scratch<softmax_statistics<C>>(member, most_threads);
     for (std::int64_t row = member.league_rank(); row < problem_.rows; row += member.league_size()) {
-      softmax_stretch<T, Formula, partition::most_packs, InPacks> stretch(
-          problem_, row, 0, problem_.columns, member.team_rank(), most_threads);
+      softmax_stretch<T, Formula, partition::most_packs, InPacks> stretch(problem_, row, 0, problem_.columns,
+                                                                          member.team_rank(), most_threads);
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
       stretch.write(statistics);
     }
@@ -119,8 +119,8 @@ class softmax_statistics_kernel {
     for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;
          block += member.league_size()) {
       const softmax_long_segment own = cut_.segment_of(block, problem_.columns);
-      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks> stretch(
-          problem_, own.row, own.begin, own.count, member.team_rank(), most_threads);
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks> stretch(problem_, own.row, own.begin, own.count,
+                                                                                member.team_rank(), most_threads);
       const auto statistics = stretch.read().join_team(member, scratch, most_threads);
       if (member.team_rank() == 0) partial_[block] = statistics;
     }
@@ -132,8 +132,8 @@ class softmax_statistics_kernel {
   softmax_statistics<C>* partial_;
 };
 
-/// Writes the segments, the last ones first: they may still be cached. A team begins to read its first segment while the
-/// kernel before it, which finds the statistics, still runs.
+/// Writes the segments, the last ones first: they may still be cached. A team begins to read its first segment while
+/// the kernel before it, which finds the statistics, still runs.
 template <class T, class Formula, bool InPacks>
 class softmax_write_kernel {
   using C = compute_t<T>;
@@ -159,8 +159,8 @@ class softmax_write_kernel {
     const std::int64_t blocks = problem_.rows * cut_.segments;
     for (std::int64_t turn = member.league_rank(); turn < blocks; turn += member.league_size()) {
       const softmax_long_segment own = cut_.segment_of(blocks - 1 - turn, problem_.columns);
-      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks> stretch(
-          problem_, own.row, own.begin, own.count, member.team_rank(), most_threads);
+      softmax_stretch<T, Formula, partition::packs_of_segment, InPacks> stretch(problem_, own.row, own.begin, own.count,
+                                                                                member.team_rank(), most_threads);
       stretch.read_last_tile();
       if (turn == member.league_rank()) wait_for_work_before(member);
       const softmax_statistics<C> of_row = join_row(member, scratch, partial_ + own.row * cut_.segments);

@@ -36,7 +36,7 @@ struct softmax_running_statistics {
     total = total + prumo::exp(value - shift);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void add(const softmax_statistics<C>& other) {
+  KOKKOS_FORCEINLINE_FUNCTION void add_part(const softmax_statistics<C>& other) {
     const C shift = shift_with(other.maximum);
     total = total + other.total * prumo::exp(other.maximum - shift);
   }
@@ -71,7 +71,7 @@ struct join_statistics {
   KOKKOS_FORCEINLINE_FUNCTION static softmax_statistics<C> join(const softmax_statistics<C>& a,
                                                                 const softmax_statistics<C>& b) {
     softmax_running_statistics<C> result{a.maximum, a.total};
-    result.add(b);
+    result.add_part(b);
     return {result.maximum, result.total};
   }
 };

@@ -102,8 +102,7 @@ class softmax_shared_rows_kernel {
       arrive_at_cluster();
       wait_for_cluster();
       const statistics other = place[member.team_rank() % teams_];
-      own.write(kept,
-                softmax_running_statistics<compute_t<T>>{other.maximum, other.total}.join_neighbours(teams_));
+      own.write(kept, softmax_running_statistics<compute_t<T>>{other.maximum, other.total}.join_neighbours(teams_));
     }
   }
 

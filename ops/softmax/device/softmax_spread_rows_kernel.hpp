@@ -98,7 +98,7 @@ class softmax_spread_rows_kernel {
     for (int which = first; which < teams_; which += threads) {
       statistics value[1];
       wait_for_published(of_parts, which, threads, which + 1, value);
-      result.add(value[0]);
+      result.add_part(value[0]);
     }
     return result;
   }

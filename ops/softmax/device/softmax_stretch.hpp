@@ -63,9 +63,7 @@ class softmax_stretch {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t tile() const {
-    return std::int64_t{group_} * (Packs * run::pack_elements);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t tile() const { return std::int64_t{group_} * (Packs * run::pack_elements); }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t begin_of_last_tile() const { return (run_.whole - 1) / tile() * tile(); }
   KOKKOS_FORCEINLINE_FUNCTION int length_of(std::int64_t begin) const {
     return static_cast<int>(run_.whole - begin < tile() ? run_.whole - begin : tile());

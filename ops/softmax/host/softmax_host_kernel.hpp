@@ -6,8 +6,8 @@
 /// nearest caches. A longer one is cut into segments, whose maxima and sums are found first, and is then read again:
 /// all of that by one thread, or, where rows are few, segments shared out to all. Either way a row's bits are the same.
 
-#include "softmax_formula.hpp"
-#include "softmax_problem.hpp"
+#include "problem/softmax_formula.hpp"
+#include "problem/softmax_problem.hpp"
 #include "softmax_row_group.hpp"
 #include "softmax_row_stretch.hpp"
 #include <prumo/detail/elementwise_kernel.hpp>

@@ -6,8 +6,8 @@
 /// rows at a time as a vector has lanes. Their maxima and sums are found together, and so are the logarithms of the
 /// sums.
 
-#include "softmax_formula.hpp"
-#include "softmax_problem.hpp"
+#include "problem/softmax_formula.hpp"
+#include "problem/softmax_problem.hpp"
 #include "softmax_row_stretch.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/group_conversions.hpp>

@@ -5,7 +5,7 @@
 /// Maxima and sums with many partial results (lanes), on a host. They are joined in an order that does not depend on
 /// the width of vectors.
 
-#include "softmax_formula.hpp"
+#include "problem/softmax_formula.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/detail/lanes.hpp>

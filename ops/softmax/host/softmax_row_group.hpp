@@ -5,7 +5,7 @@
 /// Rows of softmax of a few vectors each, as many at a time as a vector has lanes, on a host. Their maxima and sums are
 /// found together, and so are the logarithms of the sums. A single row would wait for each of these.
 
-#include "softmax_problem.hpp"
+#include "problem/softmax_problem.hpp"
 #include "softmax_row_stretch.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>

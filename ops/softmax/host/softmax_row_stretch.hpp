@@ -5,7 +5,7 @@
 /// A stretch of a row whose numbers lie one behind the other, on a host. Real numbers are computed in groups of
 /// vectors, and numbers that count their operations one by one.
 
-#include "softmax_formula.hpp"
+#include "problem/softmax_formula.hpp"
 #include "softmax_reductions.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/contiguous_elements.hpp>

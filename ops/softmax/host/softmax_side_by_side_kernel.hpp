@@ -5,7 +5,7 @@
 /// The host kernel of softmax for rows that are too short for a vector each, and for rows that lie side by side in
 /// memory (column-major): a block computes a row in each of its lanes.
 
-#include "softmax_kernel.hpp"
+#include "softmax_host_kernel.hpp"
 #include <prumo/detail/group_conversions.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/line_square.hpp>

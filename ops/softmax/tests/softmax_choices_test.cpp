@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which kernel a device takes for which rows, whatever device this machine has.
 
-#include "softmax_kept_rows_kernel.hpp"
-#include "softmax_long_rows_kernel.hpp"
-#include "softmax_shared_rows_kernel.hpp"
-#include "softmax_short_rows_choice.hpp"
-#include "softmax_spread_rows_kernel.hpp"
+#include "device/softmax_column_major_kernel.hpp"
+#include "device/softmax_kept_rows_kernel.hpp"
+#include "device/softmax_long_rows_kernel.hpp"
+#include "device/softmax_shared_rows_kernel.hpp"
+#include "device/softmax_short_rows_choice.hpp"
+#include "device/softmax_spread_rows_kernel.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 
 namespace prumo {
 namespace {
@@ -128,6 +130,34 @@ TEST(softmax, a_device_spreads_few_long_rows_over_all_multiprocessors) {
   EXPECT_EQ(teams(7, 18 * 223 + 1), 0);
   EXPECT_EQ(teams(132, 223), 1);
   EXPECT_EQ(teams(133, 223), 0);
+}
+
+TEST(softmax, a_device_shares_out_rows_that_lie_side_by_side) {
+  using choice = detail::softmax_column_major_choice<float>;
+  struct expected {
+    std::int64_t rows, columns;
+    int threads, held, row_lanes, column_lanes;
+  };
+  for (const expected& it : {expected{100'003, 5, 256, 16, 256, 1}, expected{100'003, 16, 256, 16, 256, 1},
+                             expected{100'003, 17, 256, 16, 128, 2}, expected{100'003, 128, 256, 16, 32, 8},
+                             expected{100'003, 129, 512, 16, 32, 16}, expected{100'003, 512, 512, 16, 16, 32},
+                             expected{100'003, 513, 512, 32, 16, 32}, expected{100'003, 1024, 512, 32, 16, 32},
+                             // Few rows have more threads each.
+                             expected{1000, 64, 256, 16, 16, 16}, expected{3, 64, 256, 16, 4, 64}}) {
+    SCOPED_TRACE(std::to_string(it.rows) + " x " + std::to_string(it.columns));
+    const choice found = choice::of(it.rows, it.columns);
+    EXPECT_EQ(found.threads, it.threads);
+    EXPECT_EQ(found.held, it.held);
+    EXPECT_EQ(found.tiles.row_lanes, it.row_lanes);
+    EXPECT_EQ(found.tiles.column_lanes, it.column_lanes);
+    EXPECT_EQ(found.tiles.chunks, 1);
+  }
+  EXPECT_EQ(choice::of(4096, 1025).tiles.chunks, 9);
+  EXPECT_EQ(choice::of(4096, 4096).tiles.chunks, 9);
+  EXPECT_EQ(choice::of(60, 84'867).tiles.chunks, 264);
+  EXPECT_EQ(choice::of(100'000, 50'000).tiles.chunks, 1);
+  EXPECT_EQ(detail::softmax_column_major_choice<double>::of(100'003, 512).held, 8);
+  EXPECT_EQ(detail::softmax_column_major_choice<double>::of(100, 513).tiles.tiles, 4);
 }
 
 TEST(softmax, a_device_cuts_rows_into_segments_that_fill_its_teams) {

@@ -35,8 +35,12 @@ TYPED_TEST(softmax_order, calls_see_what_the_calls_before_them_wrote) {
   using matrix = tests::row_major<TypeParam>;
   constexpr int rounds = 5;
   context<exec> ctx;
-  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 128257}, {2, 200004}, {3, 900007},
-                                      {20, 100003}, {140, 20001}, {300, 1000}}) {
+  for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 128257},
+                                      {2, 200004},
+                                      {3, 900007},
+                                      {20, 100003},
+                                      {140, 20001},
+                                      {300, 1000}}) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(columns));
     const auto run = [&](bool waits) {
       const matrix x("x", rows, columns), y("y", rows, columns);

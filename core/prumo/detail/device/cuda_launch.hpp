@@ -41,6 +41,14 @@ __device__ __forceinline__ void wait_for_kernels_before() {
 #endif
 }
 
+/// Lets the next kernel of the stream start when all blocks of this one have called, or ended. It is called after
+/// wait_for_kernels_before(), so that what the next kernel does before its own wait sees all kernels but this one.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /// Whether an entry function waits for the kernels before it, and can share scratch memory among teams. It does if its
 /// code on this device was compiled for compute capability 9.0 or later, and not translated from code for an earlier
 /// one. Graphs can record such launches since CUDA 12.3.
@@ -82,7 +90,8 @@ struct cuda_grid {
   std::int64_t blocks;
   int threads;
   std::size_t shared_bytes;
-  int cluster = 1;  ///< neighbouring blocks that share their memory, a divisor of all (team_cluster.hpp)
+  int cluster = 1;                ///< neighbouring blocks that share their memory, a divisor of all (team_cluster.hpp)
+  bool at_the_same_time = false;  ///< all blocks run then, so that any may wait for any other (resident_teams.hpp)
 };
 
 /// The shared memory that a block may have without asking for more.
@@ -107,11 +116,26 @@ inline int clusters_at_a_time(const void* entry, int threads, std::size_t shared
   return known ? clusters : 0;
 }
 
+/// How many blocks a multiprocessor of the current device holds at a time. 0 if it runs none, or none that wait for
+/// each other.
+inline int blocks_at_a_time(const void* entry, int threads, std::size_t shared_bytes) {
+  int device = 0, cooperates = 0, blocks = 0;
+  const bool known =
+      cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&cooperates, cudaDevAttrCooperativeLaunch, device) == cudaSuccess && cooperates != 0 &&
+      cudaFuncSetAttribute(entry, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared_bytes)) ==
+          cudaSuccess &&
+      cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, entry, threads, shared_bytes) == cudaSuccess;
+  if (!known) (void)cudaGetLastError();  // no such blocks are launched
+  return known ? blocks : 0;
+}
+
 /// Enqueues an entry function. The caller's current device stays as it is.
 ///
-/// If CUDA refuses the launch, throws like require_success(), with the label and the grid.
+/// Returns false if the device does not run all blocks at the same time, but should. If CUDA refuses the launch for
+/// another reason, throws like require_success(), with the label and the grid.
 template <class... Parameters>
-void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const cuda_grid& grid,
+bool launch_entry(const Kokkos::Cuda& instance, const std::string& label, const cuda_grid& grid,
                   void (*entry)(Parameters...), const std::type_identity_t<Parameters>&... arguments) {
   static answer_of_devices overlap;
   const auto require = [&](cudaError_t status, const char* call) {
@@ -128,7 +152,7 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
         cudaFuncSetAttribute(address, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes)),
         "cudaFuncSetAttribute");
   }
-  std::array<cudaLaunchAttribute, 2> attributes{};
+  std::array<cudaLaunchAttribute, 3> attributes{};
   unsigned count = 0;
   if (overlap.on(instance.cuda_device(), [&] { return has_code_of_capability_9(address); })) {
     cudaLaunchAttribute& early = attributes[count++];
@@ -140,6 +164,11 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
     cluster.id = cudaLaunchAttributeClusterDimension;
     cluster.val.clusterDim = {static_cast<unsigned>(grid.cluster), 1, 1};
   }
+  if (grid.at_the_same_time) {
+    cudaLaunchAttribute& cooperative = attributes[count++];
+    cooperative.id = cudaLaunchAttributeCooperative;
+    cooperative.val.cooperative = 1;
+  }
   cudaLaunchConfig_t configuration{};
   configuration.gridDim = dim3(static_cast<unsigned>(grid.blocks));
   configuration.blockDim = dim3(static_cast<unsigned>(grid.threads));
@@ -149,7 +178,13 @@ void launch_entry(const Kokkos::Cuda& instance, const std::string& label, const 
   configuration.numAttrs = count;
   void* values[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
   const announced_kernel announced(instance, label);
-  require(cudaLaunchKernelExC(&configuration, address, values), "cudaLaunchKernelExC");
+  const cudaError_t status = cudaLaunchKernelExC(&configuration, address, values);
+  if (grid.at_the_same_time && status == cudaErrorCooperativeLaunchTooLarge) {
+    (void)cudaGetLastError();
+    return false;
+  }
+  require(status, "cudaLaunchKernelExC");
+  return true;
 }
 
 /// The threads of a block, for kernels of single threads: Kernel::block_threads, or else this number, which is also the
@@ -223,6 +258,9 @@ class cuda_team_member {
   KOKKOS_FORCEINLINE_FUNCTION void wait_for_kernels_before() const {
     KOKKOS_IF_ON_DEVICE((prumo::detail::wait_for_kernels_before();))
   }
+  KOKKOS_FORCEINLINE_FUNCTION void let_next_kernel_start() const {
+    KOKKOS_IF_ON_DEVICE((prumo::detail::let_next_kernel_start();))
+  }
   KOKKOS_FORCEINLINE_FUNCTION const scratch_space& team_scratch(int) const { return scratch_; }
 
  private:
@@ -241,13 +279,14 @@ __global__ void __launch_bounds__(Kernel::most_threads, Kernel::resident_teams)
   kernel(cuda_team_member());
 }
 
-/// Enqueues a kernel of teams.
+/// Enqueues a kernel of teams. Returns what launch_entry() does.
 template <class Kernel>
-void launch_team_blocks(const Kokkos::Cuda& instance, const std::string& label, const Kernel& kernel, int teams,
+bool launch_team_blocks(const Kokkos::Cuda& instance, const std::string& label, const Kernel& kernel, int teams,
                         std::size_t scratch_bytes) {
   cuda_grid grid{teams, kernel.team_threads(), scratch_bytes};
   if constexpr (requires { kernel.teams_of_cluster(); }) grid.cluster = kernel.teams_of_cluster();
-  launch_entry(instance, label, grid, run_teams<Kernel>, kernel);
+  if constexpr (requires { Kernel::teams_wait_for_each_other; }) grid.at_the_same_time = true;
+  return launch_entry(instance, label, grid, run_teams<Kernel>, kernel);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

@@ -105,14 +105,14 @@ KOKKOS_FORCEINLINE_FUNCTION void publish(published_word* words, const Value& val
   for (int i = 0; i < count; ++i) store_shared(words + i, found[i]);
 }
 
-/// Waits until the values `first`, `first + step`, ... below `count` are there, and takes them. There must be at least
-/// one and at most Most of them. Sets their words back to 0 for the next kernel, which runs after this one.
+/// Waits until the values `first`, `first + step`, ... below `count` are there, and reads them. There must be at least
+/// one and at most Most of them.
 ///
-/// A team may only wait for teams of lower rank, in a kernel that launch_ordered_teams() launched: these teams have
-/// started, and none of them waits for this one.
+/// In a kernel that launch_ordered_teams() launched, a team may only wait for teams of lower rank: these teams have
+/// started, and none of them waits for this one. In one that try_launch_resident_teams() launched it may wait for any.
 template <int Most, class Value>
-KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first, int step, int count,
-                                                Value (&values)[Most]) {
+KOKKOS_FORCEINLINE_FUNCTION void wait_for_published(const published_word* words, int first, int step, int count,
+                                                    Value (&values)[Most]) {
   constexpr int of_value = words_of_published<Value>;
   published_word found[Most][of_value];
   bool all_there = false;
@@ -133,13 +133,41 @@ KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first
     }
   }
   PRUMO_UNROLL
+  for (int i = 0; i < Most; ++i) values[i] = read_published<Value>(found[i]);
+}
+
+/// The same, for the only thread that takes these values: it sets their words back to 0 for the next kernel, which runs
+/// after this one.
+template <int Most, class Value>
+KOKKOS_FORCEINLINE_FUNCTION void take_published(published_word* words, int first, int step, int count,
+                                                Value (&values)[Most]) {
+  constexpr int of_value = words_of_published<Value>;
+  wait_for_published(words, first, step, count, values);
+  PRUMO_UNROLL
   for (int i = 0; i < Most; ++i) {
-    values[i] = read_published<Value>(found[i]);
     PRUMO_UNROLL
     for (int part = 0; part < of_value; ++part) {
       if (first + i * step < count) words[(first + i * step) * of_value + part] = 0;
     }
   }
+}
+
+/// Sets the words that several teams have waited for back to 0, when the last team calls. The first exchange_threads
+/// threads of each team call, after the team has met at a barrier behind its waiting. `arrivals` is a counter that is 0
+/// before the kernel and after it.
+///
+/// Relaxed increments will do. A team increments the counter when it has seen what it waited for, so no team waits any
+/// longer when the last one clears the words, and what the words were is no longer of interest.
+KOKKOS_FORCEINLINE_FUNCTION void clear_published_as_last(published_word* words, int count, unsigned* arrivals,
+                                                         int teams, int thread) {
+  if (thread >= exchange_threads) return;
+  unsigned before = 0;
+  if (thread == 0)
+    before = desul::atomic_fetch_add(arrivals, 1u, desul::MemoryOrderRelaxed(), desul::MemoryScopeDevice());
+  before = join_neighbours(exchange_threads, before, [](unsigned a, unsigned b) { return a + b; });
+  if (before + 1 != static_cast<unsigned>(teams)) return;
+  if (thread == 0) *arrivals = 0;
+  for (int which = thread; which < count; which += exchange_threads) words[which] = 0;
 }
 
 /// Joins the published values that `Group` threads of a team take, `Most` by each thread, with the thread's own value

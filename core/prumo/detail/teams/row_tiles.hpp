@@ -88,9 +88,10 @@ KOKKOS_FORCEINLINE_FUNCTION void join_column_lanes(const Member& member, const r
 ///   `end` of `rows` rows, at most Rows, from `row` on,
 /// - `write(row, value)`.
 ///
+/// \tparam ChunksAtOnce the values of chunks that the last team loads before it joins them
 /// \param partial a value for each row and chunk, if there are several chunks
 /// \param counters one for each tile, if there are several chunks
-template <int Rows, class Value, class Member, class Work>
+template <int Rows, int ChunksAtOnce = 1, class Value, class Member, class Work>
 KOKKOS_FORCEINLINE_FUNCTION void make_values_of_rows(const Member& member, const row_tiles& tiles, Value* partial,
                                                      unsigned* counters, const Work& work) {
   Value* const scratch = team_scratch_array<Value>(member, tiles.row_lanes * tiles.column_lanes * Rows);
@@ -123,9 +124,18 @@ KOKKOS_FORCEINLINE_FUNCTION void make_values_of_rows(const Member& member, const
       for (int e = 0; e < Rows; ++e) {
         values[e] = work.identity();
         if (e >= rows) continue;
-        for (std::int64_t at = column_lane; at < tiles.chunks; at += tiles.column_lanes) {
-          values[e] = work.join(values[e], partial[at * tiles.rows + row + e]);
+        const Value* const of_row = partial + row + e;
+        std::int64_t at = column_lane;
+        if constexpr (ChunksAtOnce > 1) {
+          for (; at + (ChunksAtOnce - 1) * tiles.column_lanes < tiles.chunks; at += ChunksAtOnce * tiles.column_lanes) {
+            Value loaded[ChunksAtOnce];
+            PRUMO_UNROLL
+            for (int i = 0; i < ChunksAtOnce; ++i) loaded[i] = of_row[(at + i * tiles.column_lanes) * tiles.rows];
+            PRUMO_UNROLL
+            for (int i = 0; i < ChunksAtOnce; ++i) values[e] = work.join(values[e], loaded[i]);
+          }
         }
+        for (; at < tiles.chunks; at += tiles.column_lanes) values[e] = work.join(values[e], of_row[at * tiles.rows]);
       }
       join_column_lanes(member, tiles, scratch, row_lane, column_lane, values, work);
     }
