@@ -82,8 +82,8 @@ class context {
 
   /// Sets how many bytes the program touches between two uses of the same data, if that is more than the arrays of one
   /// operation. An example is a time step over many fields. On the host, outputs that cannot stay in the last-level
-  /// cache until they are read again are written past it (streaming stores). With 0, the default, only the arrays of
-  /// each operation count.
+  /// cache until they are read again are written past it (streaming stores), and small matrices are prefetched. With 0,
+  /// the default, only the arrays of each operation count.
   void set_working_set(std::size_t bytes) { working_set_ = bytes; }
   std::size_t working_set() const { return working_set_; }
 

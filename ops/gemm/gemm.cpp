@@ -4,10 +4,13 @@
 #include "gemm_completion.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/check.hpp>
+#include <prumo/detail/host/prefetch.hpp>
+#include <prumo/detail/streaming_store.hpp>
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -197,6 +200,18 @@ backend::gemm_problem<T> problem_of(const gemm_call& call) {
   return problem;
 }
 
+/// Asks for a small matrix that comes from memory. Reading it takes longer than the product, so it should be on its way
+/// while an implementation is chosen. From a cache, a product of 16 x 16 x 64 would take 30 ns of 350 more.
+template <class T>
+void prefetch_small(const backend::gemm_matrix<const T>& matrix, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t most_elements = 16384 / static_cast<std::int64_t>(sizeof(T));
+  const bool has_no_gaps =
+      matrix.column_stride == 1 ? matrix.row_stride == columns : matrix.row_stride == 1 && matrix.column_stride == rows;
+  if (has_no_gaps && rows * columns <= most_elements) {
+    prefetch_bytes(matrix.data, static_cast<std::size_t>(rows * columns) * sizeof(T));
+  }
+}
+
 /// Calls `visit.template operator()<Exec, T>()` for an execution space and a type of A.
 template <class Visitor>
 void with_space_and_type(space_kind space, dtype type, const Visitor& visit) {
@@ -216,7 +231,15 @@ void gemm(context_ref ctx, transposition trans_a, transposition trans_b, double 
   const detail::gemm_call call{trans_a, trans_b, alpha, a, b, beta, c, options};
   detail::check_call(ctx, call);
   detail::with_space_and_type(ctx.space(), a.type, [&]<class Exec, class T> {
-    backend::dispatch<detail::gemm_operation<T>>(ctx.as<Exec>(), detail::problem_of<T>(call), options.implementation);
+    const auto problem = detail::problem_of<T>(call);
+    if constexpr (is_host_space<Exec>) {
+      const std::size_t touched = ctx.working_set();
+      if (touched > 0 && touched > detail::last_level_cache_bytes()) {
+        detail::prefetch_small(problem.a, problem.m, problem.k);
+        detail::prefetch_small(problem.b, problem.k, problem.n);
+      }
+    }
+    backend::dispatch<detail::gemm_operation<T>>(ctx.as<Exec>(), problem, options.implementation);
   });
 }
 

@@ -22,4 +22,15 @@ template <prefetch_for Use = prefetch_for::reading>
 #endif
 }
 
+/// Prefetches `bytes` from an address on, for reading.
+inline void prefetch_bytes([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) {
+#if defined(__GNUC__)
+  constexpr std::size_t line = 64;
+  const auto* const first = static_cast<const char*>(address);
+  for (std::size_t at = 0; at < bytes; at += line) __builtin_prefetch(first + at);
+  // The array need not begin where a line does.
+  if (bytes > 0) __builtin_prefetch(first + bytes - 1);
+#endif
+}
+
 }  // namespace prumo::detail
