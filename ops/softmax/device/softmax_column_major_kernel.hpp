@@ -3,13 +3,13 @@
 
 /// \file
 /// The kernels of softmax on a device for column-major matrices, whose rows lie side by side: neighbouring threads take
-/// neighbouring rows. If there are few rows, a first kernel finds the statistics of each, and a second one writes.
+/// neighbouring rows. If rows do not stay in registers, a first kernel finds the statistics of each, and a second one
+/// writes.
 
 #include "softmax_stretch.hpp"
 #include <prumo/detail/rounding.hpp>
 #include <prumo/detail/teams/row_tiles.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

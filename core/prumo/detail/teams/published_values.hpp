@@ -162,8 +162,9 @@ KOKKOS_FORCEINLINE_FUNCTION void clear_published_as_last(published_word* words, 
                                                          int teams, int thread) {
   if (thread >= exchange_threads) return;
   unsigned before = 0;
-  if (thread == 0)
+  if (thread == 0) {
     before = desul::atomic_fetch_add(arrivals, 1u, desul::MemoryOrderRelaxed(), desul::MemoryScopeDevice());
+  }
   before = join_neighbours(exchange_threads, before, [](unsigned a, unsigned b) { return a + b; });
   if (before + 1 != static_cast<unsigned>(teams)) return;
   if (thread == 0) *arrivals = 0;
