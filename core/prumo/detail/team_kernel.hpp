@@ -191,7 +191,8 @@ KOKKOS_FORCEINLINE_FUNCTION C join_group(const Member& member, join_scratch<C>& 
 
 /// Waits until the preceding kernels of the stream have ended. Some devices launch a kernel earlier than that. A kernel
 /// with `waits_itself` calls this before it reads or writes any memory but its scratch memory. All threads call. If the
-/// kernel before called let_next_kernel_start(), memory that this one does not write may be read sooner.
+/// previous kernel called let_next_kernel_start(), this kernel may read what the previous one does not write before it
+/// waits.
 template <class Member>
 KOKKOS_FORCEINLINE_FUNCTION void wait_for_work_before([[maybe_unused]] const Member& member) {
   if constexpr (requires { member.wait_for_kernels_before(); }) member.wait_for_kernels_before();

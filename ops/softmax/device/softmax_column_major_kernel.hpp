@@ -21,7 +21,8 @@ struct softmax_column_major_choice {
   static constexpr int usual_threads = 256, most_threads = 512;
   /// Numbers that a thread holds, of shorter and of longer rows.
   static constexpr int some = sizeof(T) == 8 ? 8 : 16, many = sizeof(T) == 8 ? 8 : 32;
-  /// Rows side by side: fewer of them would leave parts of sectors and lines to other teams.
+  /// How many rows a team takes side by side, at least and usually. With fewer rows, it would load sectors of memory of
+  /// which it needs only a part.
   static constexpr int fewest_rows = sizeof(T) == 8 ? 8 : 16, usual_rows = 32;
   /// Shorter rows take less time in a thread each.
   static constexpr std::int64_t fewest_columns = device_pack_elements<T> + 1;
@@ -184,7 +185,7 @@ class softmax_column_major_statistics_kernel : public softmax_column_major_team<
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    // The next kernel reads the same rows as this one.
+    // The next kernel may begin to load its elements, because this kernel does not write them.
     let_next_kernel_start(member);
     make_values_of_rows<1, chunks_at_once>(member, this->tiles_, partial_, counters_, *this);
   }
@@ -193,7 +194,9 @@ class softmax_column_major_statistics_kernel : public softmax_column_major_team<
   /// @{
   KOKKOS_FORCEINLINE_FUNCTION statistics identity() const { return {softmax_lowest<compute_t<T>>(), 0}; }
   KOKKOS_FORCEINLINE_FUNCTION statistics join(const statistics& a, const statistics& b) const {
-    return join_statistics::join(a, b);
+    softmax_running_statistics<compute_t<T>> result{a.maximum, a.total};
+    result.add_part(b);
+    return {result.maximum, result.total};
   }
   KOKKOS_FORCEINLINE_FUNCTION void add_share(std::int64_t row, int /*rows*/, std::int64_t column, std::int64_t end,
                                              int step, statistics (&values)[1]) const {

@@ -113,7 +113,7 @@ class softmax_statistics_kernel {
 
   template <class Member>
   KOKKOS_FUNCTION void operator()(const Member& member) const {
-    // The next kernel reads the same rows as this one.
+    // The next kernel may begin to load its elements, because this kernel does not write them.
     let_next_kernel_start(member);
     auto scratch = team_join_scratch<softmax_statistics<C>>(member, most_threads);
     for (std::int64_t block = member.league_rank(); block < problem_.rows * cut_.segments;

@@ -65,15 +65,4 @@ struct softmax_running_statistics {
   }
 };
 
-/// Joins the statistics of two parts of a row.
-struct join_statistics {
-  template <class C>
-  KOKKOS_FORCEINLINE_FUNCTION static softmax_statistics<C> join(const softmax_statistics<C>& a,
-                                                                const softmax_statistics<C>& b) {
-    softmax_running_statistics<C> result{a.maximum, a.total};
-    result.add_part(b);
-    return {result.maximum, result.total};
-  }
-};
-
 }  // namespace prumo::detail

@@ -116,8 +116,8 @@ inline int clusters_at_a_time(const void* entry, int threads, std::size_t shared
   return known ? clusters : 0;
 }
 
-/// How many blocks a multiprocessor of the current device holds at a time. 0 if it runs none, or none that wait for
-/// each other.
+/// How many blocks of a kernel a multiprocessor of the current device holds at a time. The result is 0 if the device
+/// cannot run the kernel, or has no cooperative launches.
 inline int blocks_at_a_time(const void* entry, int threads, std::size_t shared_bytes) {
   int device = 0, cooperates = 0, blocks = 0;
   const bool known =

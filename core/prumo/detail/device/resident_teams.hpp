@@ -3,8 +3,8 @@
 
 /// \file
 /// Kernels whose teams all run at the same time, so that each may wait for any other. On CUDA these are cooperative
-/// launches, for which the driver keeps every multiprocessor until there is room for all blocks. Such a kernel has
-/// `teams_wait_for_each_other`, which is true. Elsewhere it is never run.
+/// launches: no block starts before the device has room for all blocks. Such a kernel has a constant
+/// `teams_wait_for_each_other` that is true. On other devices it is never run.
 
 #include <prumo/detail/team_kernel.hpp>
 
@@ -13,8 +13,8 @@
 
 namespace prumo::detail {
 
-/// Whether each multiprocessor of the instance's device runs a team of a kernel with so much scratch memory. The answer
-/// is remembered, so a kernel should always ask with the same number.
+/// Whether every multiprocessor of the instance's device can run a team of the kernel with this much scratch memory.
+/// The answer is remembered, so a kernel should always ask with the same number.
 template <class Kernel, class Exec>
 bool runs_resident_teams([[maybe_unused]] const Exec& instance, [[maybe_unused]] std::size_t most_scratch_bytes) {
 #if defined(KOKKOS_ENABLE_CUDA)

@@ -109,7 +109,8 @@ KOKKOS_FORCEINLINE_FUNCTION void publish(published_word* words, const Value& val
 /// one and at most Most of them.
 ///
 /// In a kernel that launch_ordered_teams() launched, a team may only wait for teams of lower rank: these teams have
-/// started, and none of them waits for this one. In one that try_launch_resident_teams() launched it may wait for any.
+/// started, and none of them waits for this one. In a kernel that try_launch_resident_teams() launched, a team may wait
+/// for any other team.
 template <int Most, class Value>
 KOKKOS_FORCEINLINE_FUNCTION void wait_for_published(const published_word* words, int first, int step, int count,
                                                     Value (&values)[Most]) {

@@ -88,7 +88,7 @@ KOKKOS_FORCEINLINE_FUNCTION void join_column_lanes(const Member& member, const r
 ///   `end` of `rows` rows, at most Rows, from `row` on,
 /// - `write(row, value)`.
 ///
-/// \tparam ChunksAtOnce the values of chunks that the last team loads before it joins them
+/// \tparam ChunksAtOnce how many chunks' values a thread of the last team loads before it joins them
 /// \param partial a value for each row and chunk, if there are several chunks
 /// \param counters one for each tile, if there are several chunks
 template <int Rows, int ChunksAtOnce = 1, class Value, class Member, class Work>
