@@ -2,27 +2,17 @@
 #include "peer_handler.hpp"
 
 #include "layer_operations.hpp"
+#include <prumo/serving/last_level_cache.hpp>
 #include <prumo/serving/memory_limit.hpp>
 
 #include <algorithm>
 #include <fstream>
-#include <unistd.h>
 
 namespace prumo::peers {
 namespace {
 
 using protocol::error_kind;
 using protocol::request_error;
-
-/// The caches that one core reaches, or a large one where the system does not tell.
-std::size_t last_level_cache_bytes() {
-#if defined(_SC_LEVEL3_CACHE_SIZE)
-  for (const int name : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE}) {
-    if (const long bytes = ::sysconf(name); bytes > 0) return static_cast<std::size_t>(bytes);
-  }
-#endif
-  return std::size_t{32} << 20;
-}
 
 void append(std::string& names, std::string_view name) { (names += names.empty() ? "" : ", ") += name; }
 
@@ -37,7 +27,7 @@ std::string processor_name() {
 }
 
 peer_handler::peer_handler(framework& computes) : computes_(computes), device_(computes.device()) {
-  if (!computes.net_implementations().empty()) nets_.emplace(computes, last_level_cache_bytes());
+  if (!computes.net_implementations().empty()) nets_.emplace(computes, protocol::last_level_cache_bytes());
 }
 
 protocol::hello_answer peer_handler::hello() {
@@ -76,7 +66,7 @@ protocol::device_answer peer_handler::device(const protocol::device_request& req
   protocol::device_answer answer;
   answer.device = device_;
   const auto available = protocol::available_memory_bytes();
-  answer.facts = {{"cache_llc_bytes", last_level_cache_bytes()},
+  answer.facts = {{"cache_llc_bytes", protocol::last_level_cache_bytes()},
                   {"memory_available_bytes", available ? protocol::json(*available) : protocol::json()}};
   answer.facts.update(computes_.facts());
   return answer;
@@ -111,7 +101,8 @@ protocol::prepare_answer peer_handler::prepare(const protocol::prepare_request& 
   }
   const auto footprint = static_cast<std::size_t>(describe(what, extents, chosen.type).footprint_bytes);
   const std::size_t touched = touched_bytes(what, chosen.type, extents);
-  const std::size_t copies = request.cold ? protocol::cold_copies(footprint, touched, last_level_cache_bytes()) : 1;
+  const std::size_t copies =
+      request.cold ? protocol::cold_copies(footprint, touched, protocol::last_level_cache_bytes()) : 1;
   const auto needed = static_cast<std::int64_t>(copies * footprint);
   protocol::require_memory(what.op + " " + request.dtype, needed);
 

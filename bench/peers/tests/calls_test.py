@@ -2,8 +2,10 @@
 """How Python peers make, time and verify calls: ``python3 calls_test.py``."""
 
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 from unittest import mock
 
@@ -63,6 +65,41 @@ class ColdCopies(unittest.TestCase):
         self.assertEqual(machine.cold_copies(case.footprint, 10000, case.touched), -(-20000 // case.touched))
         self.assertEqual(machine.cold_copies(1 << 30, 10000, 100), 2)  # of 2 GiB
         self.assertEqual(machine.cold_copies(3 << 30, 10000, 100), 1)
+
+
+class Caches(unittest.TestCase):
+    """Files as Linux has them below /sys/devices/system/cpu."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.system = pathlib.Path(folder.name)
+
+    def add(self, processor, index, kind, level, size, shared):
+        folder = self.system / f"cpu{processor}" / "cache" / f"index{index}"
+        folder.mkdir(parents=True)
+        for name, text in (("type", kind), ("level", level), ("size", size), ("shared_cpu_list", shared)):
+            (folder / name).write_text(f"{text}\n", encoding="ascii")
+
+    def test_of_each_group_of_cores_count_once(self):
+        for processor in range(8):
+            self.add(processor, 0, "Data", 1, "48K", processor)
+            self.add(processor, 1, "Instruction", 1, "32K", processor)
+            self.add(processor, 2, "Unified", 2, "1024K", processor)
+            self.add(processor, 3, "Unified", 3, "32768K", "0-3" if processor < 4 else "4-7")
+        self.assertEqual(machine.last_level_caches(self.system, range(8)), 64 << 20)
+        self.assertEqual(machine.last_level_caches(self.system, {1, 3}), 32 << 20)
+
+    def test_may_be_unknown(self):
+        self.assertEqual(machine.last_level_caches(self.system, {0, 1}), 0)
+        self.add(0, 0, "Instruction", 1, "32K", "0")
+        self.assertEqual(machine.last_level_caches(self.system, {0}), 0)
+
+    def test_of_this_machine_are_those_that_linux_tells(self):
+        sizes = [it.read_text(encoding="ascii") for it in pathlib.Path("/sys/devices/system/cpu").glob("cpu*/cache/*/size")]
+        if not sizes:
+            self.skipTest("the system does not tell its caches")
+        self.assertGreaterEqual(machine.last_level_cache_bytes(), max(int(it.strip().removesuffix("K")) for it in sizes) * 1024)
 
 
 class FakeGpu(NumPy):
