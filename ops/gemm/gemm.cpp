@@ -2,6 +2,7 @@
 #include "blas_form.hpp"
 #include "direct_gemm.hpp"
 #include "gemm_completion.hpp"
+#include "short_sums.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/host/prefetch.hpp>
@@ -46,7 +47,8 @@ struct gemm_operation {
   }
 
   /// On a host the portable kernels for thin and direct products come first: the BLAS computes them in tiles that are
-  /// mostly empty, and copies more than it multiplies. Before some of them comes oneDNN.
+  /// mostly empty, and copies more than it multiplies. Before some of them comes oneDNN. On a device it comes first for
+  /// short sums.
   template <class Exec>
   static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
     const auto list = [](bool has_epilogue, bool portable_first) {
@@ -70,8 +72,9 @@ struct gemm_operation {
       }
       return libraries;
     } else {
-      static const auto of_plain_products = list(false, false);
+      static const auto of_plain_products = list(false, false), of_short_sums = list(false, true);
       static const auto of_products_with_epilogue = list(true, false);
+      if (backend::has_short_sums_for_device(of)) return of_short_sums;
       return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
     }
   }

@@ -184,6 +184,19 @@ TEST(gemm_dispatch, small_products_of_16_bits_are_computed_without_libraries) {
   }
 }
 
+TEST(gemm_dispatch, a_device_computes_short_sums_without_its_library) {
+  if (is_host_space<space>) GTEST_SKIP() << "the default execution space is a host";
+  const auto name = [](dtype type, std::int64_t m, std::int64_t n, std::int64_t k) {
+    const array_ref a(nullptr, type, {m, k}), b(nullptr, type, {k, n}), c(nullptr, type, {m, n});
+    return gemm_implementation(space{}, transposition::no, transposition::no, 1, a, b, 0, c);
+  };
+  const std::string_view library = name(dtype::f32, 1000, 1000, 1000);
+  EXPECT_EQ(name(dtype::f32, 1000, 1000, 16), "portable");
+  EXPECT_EQ(name(dtype::f32, 1000, 1000, 17), library);
+  EXPECT_EQ(name(dtype::bf16, 100'000, 3, 7), "portable");
+  EXPECT_EQ(name(dtype::bf16, 1000, 1000, 8), library);
+}
+
 TEST(gemm_dispatch, verbose_tells_the_candidates) {
   // Not so small that libraries are asked last.
   const Kokkos::View<f16**, host> a("a", 70, 70);

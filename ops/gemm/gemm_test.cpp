@@ -299,6 +299,43 @@ TYPED_TEST(gemm_typed, short_sums_past_the_caches) {
   }
 }
 
+/// Sums of few products in a C of many entries: rows of a few columns and of several blocks, in more rows than a block
+/// has, with gaps and by columns.
+TYPED_TEST(gemm_typed, short_sums_of_many_entries) {
+  using T = TypeParam;
+  struct extents {
+    std::size_t m, n, k;
+  };
+  for (const auto& [m, n, k] : {extents{5000, 70, 3},
+                                {700, 1100, 6},
+                                {40, 4200, 12},
+                                {9001, 2, 2},
+                                {3, 9000, 13},
+                                {3000, 20, 5},
+                                {130, 3000, 16},
+                                {20001, 5, 11},
+                                {2000, 33, 1}}) {
+    for (const placing pa : {placing::right, placing::left}) {
+      for (const placing pc : {placing::right, placing::padded_left, placing::strided}) {
+        const auto a = place<T>(m, k, pa);
+        const auto b = place<T>(k, n, pc == placing::right ? placing::right : placing::padded_left);
+        set_uniform(a, 1);
+        set_uniform(b, 2);
+        const double alpha = pa == placing::right ? 1 : 0.5, beta = pc == placing::padded_left ? 0.25 : 0;
+        for (const std::string_view implementation : this->implementations) {
+          const auto c = place<T>(m, n, pc);
+          if (beta != 0) Kokkos::deep_copy(c, static_cast<T>(2.0f));
+          if (!this->run(implementation, false, false, alpha, a, b, beta, c)) continue;
+          expect_product<T>(false, false, alpha, a, b, beta, 2, c,
+                            std::string(implementation) + " m = " + std::to_string(m) + ", n = " + std::to_string(n) +
+                                ", k = " + std::to_string(k));
+          if (this->HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TYPED_TEST(gemm_typed, empty_extents) {
   using T = TypeParam;
   for (const std::string_view implementation : this->implementations) {

@@ -4,6 +4,8 @@
 #include "gemm_completion.hpp"
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
+#include "short_sums.hpp"
+#include "short_sums_device.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
@@ -86,9 +88,30 @@ void enqueue_tiles_on_device(context<Exec>& ctx, const gemm_problem<T>& problem,
   }
 }
 
+/// Neighbouring threads take neighbouring columns of C, so these should be neighbours in memory.
+template <class Exec, class T>
+void enqueue_short_sums_on_device(context<Exec>& ctx, const gemm_problem<T>& given) {
+  static const std::string label = "prumo::gemm::short_sums";
+  constexpr std::int64_t short_row = 64;
+  const gemm_problem<T> problem = with_fast_rows(given);
+  const std::int64_t multiprocessors = detail::team_resources_of(ctx.instance()).multiprocessors;
+  const auto launch = [&]<int Depth, int Columns>() {
+    detail::launch_teams(ctx.instance(), label, short_sums_device_kernel<T, Depth, Columns>(problem, multiprocessors));
+  };
+  const auto launch_for_row = [&]<int Depth, int Columns>() {
+    problem.n <= short_row ? launch.template operator()<Depth, 1>() : launch.template operator()<Depth, Columns>();
+  };
+  if (problem.k <= 4) return launch_for_row.template operator()<4, 4>();
+  if (problem.k <= 8) return launch_for_row.template operator()<8, 4>();
+  launch_for_row.template operator()<16, 2>();
+}
+
 /// The registers of tiles are needed for sums, so an epilogue is a separate pass.
 template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
+  if constexpr (!std::is_same_v<T, double>) {
+    if (has_short_sums_for_device(problem)) return enqueue_short_sums_on_device(ctx, problem);
+  }
   if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
   if constexpr (sizeof(T) == 2) {
     const auto entries = static_cast<std::size_t>(problem.m * problem.n * problem.batch);
