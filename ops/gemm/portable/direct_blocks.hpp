@@ -82,6 +82,11 @@ struct direct_blocks {
  private:
   static constexpr std::int64_t longest_in_registers = 256;
   static constexpr std::int64_t few_rows = 3;
+  /// Of how many products sums are longer if several rows of C read a far B in long rows, with copies of B and without.
+  /// With AVX-512 on a Zen 5, tiles whose sums stay in registers take a quarter less time from memory without copies.
+  static constexpr bool is_large_zen = prumo::detail::compiled_for_zen && simd_bytes >= 64;
+  static constexpr std::int64_t shortest_of_far_copies = is_large_zen || simd_bytes < 64 ? 64 : 32;
+  static constexpr std::int64_t shortest_of_far_rows = is_large_zen ? longest_in_registers : 32;
   /// Elements of the depth for which the sums of a wide block are loaded and stored once.
   static constexpr std::int64_t wide_depth = simd_bytes >= 64 ? 32 : 16;
 
@@ -132,7 +137,7 @@ struct direct_blocks {
     constexpr std::int64_t short_sum = 16, longer_sum = 160, longer_sum_of_copies = 64;
     constexpr std::int64_t tile_rows = direct_sizes<compute_t<T>>::tile_rows;
     if (problem.m > few_rows && problem.k <= wide_depth) return false;
-    const std::int64_t shortest_of_far = copies_b && simd_bytes < 64 ? 64 : 32;
+    const std::int64_t shortest_of_far = copies_b ? shortest_of_far_copies : shortest_of_far_rows;
     const std::int64_t most_rows = problem.k > longer_sum ? 96 : 48;
     const bool is_far_and_wide =
         problem.k > shortest_of_far && problem.n >= 4 * problem.m && is_far && problem.b.column_stride == 1;
