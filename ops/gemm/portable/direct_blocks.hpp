@@ -9,9 +9,11 @@
 #include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/rounding.hpp>
+#include <prumo/detail/streaming_store.hpp>
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 
@@ -277,14 +279,16 @@ struct direct_blocks {
 
   /// Cuts few rows of C, which read a far B once, into as few blocks as make equal shares. A thread then reads long
   /// runs of rows of B, which come from memory faster than short ones. Two and three rows of C prefetch short runs.
-  /// With AVX2, three rows prefetch long runs, too.
+  /// Three rows prefetch long runs, too, with AVX2, and with AVX-512 if no cache can hold B.
   template <class T>
   void cut_for_long_runs(const gemm_problem<T>& problem, std::int64_t threads) {
     constexpr std::int64_t shortest = 4 * direct_sizes<compute_t<T>>::panel;
     const std::int64_t unit = threads / std::gcd(threads, problem.batch * parts);
     cut(problem, problem.m, std::max(shortest, divide_up(problem.n, round_up(column_blocks, unit))));
     constexpr std::int64_t short_run = 4096 / static_cast<std::int64_t>(sizeof(T));
-    const bool pays = columns <= short_run || (simd_bytes < 64 && problem.m == few_rows);
+    const auto bytes_of_b = static_cast<std::size_t>(problem.n * problem.k) * sizeof(T);
+    const bool pays_for_long_runs = simd_bytes < 64 || bytes_of_b > prumo::detail::last_level_cache_bytes();
+    const bool pays = columns <= short_run || (problem.m == few_rows && pays_for_long_runs);
     if (problem.m > 1 && !copies_b && pays) rows_ahead = depth;
   }
 

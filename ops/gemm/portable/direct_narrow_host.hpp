@@ -82,11 +82,14 @@ class direct_narrow {
     const operand_a a = given;
     const auto last = writer_of_last<Vectors, Result>(c.columns);
     const std::int64_t last_column = leaves_lanes_out(c.columns) ? (Vectors - 1) * lanes : c.columns - lanes;
+    // Tiles of short sums take less time than memory needs, so these ask for rows of a later tile.
+    constexpr std::int64_t least_ahead = 8192 / static_cast<std::int64_t>(sizeof(C));
+    const std::int64_t ahead = std::max(Rows * a.row_stride, least_ahead);
     const std::int64_t lines = a.is_followed ? std::min(depth, (Rows * depth + line_elements - 1) / line_elements) : 0;
     // The last tile overlaps the one before, too.
     for (std::int64_t row = 0;; row = std::min(row + Rows, c.rows - Rows)) {
       typename direct_panels<C>::template rows_in_registers<Rows> rows_of_a(a.data + row * a.row_stride, a.row_stride);
-      const C* next = a.data + (row + Rows) * a.row_stride;
+      const C* next = a.data + row * a.row_stride + ahead;
       const C* of_b = b;
       vector sums[Rows][Vectors];
       prumo::detail::for_each_register<Rows, Vectors>([&](int i, int j)
