@@ -171,7 +171,7 @@ class direct_columns_of_b {
 
   /// Copies a short run in few vectors, which takes less time than a call.
   static void copy_run(const C* from, std::int64_t count, C* to) {
-    constexpr int group = 4;
+    constexpr std::int64_t group = 4;
     if (count >= 2 * group * lanes) {
       std::copy_n(from, count, to);
       return;

@@ -30,7 +30,7 @@ class direct_narrow {
 
   /// Whether the last vector of a row reaches beyond its end, and is not written there.
   static bool leaves_lanes_out(std::int64_t columns) {
-    return prumo::detail::has_first_lanes && columns <= most_with_lanes_left_out * lanes;
+    return prumo::detail::has_first_lanes && columns <= std::int64_t{most_with_lanes_left_out} * lanes;
   }
 
   template <class Result>
@@ -70,7 +70,7 @@ class direct_narrow {
   template <int Vectors, class Result>
   static auto writer_of_last(std::int64_t columns) {
     if constexpr (Vectors <= most_with_lanes_left_out && prumo::detail::has_first_lanes) {
-      return prumo::detail::first_lanes<Result>(columns - (Vectors - 1) * lanes);
+      return prumo::detail::first_lanes<Result>(columns - std::int64_t{Vectors - 1} * lanes);
     } else {
       return whole_vector(columns);
     }

@@ -59,7 +59,7 @@ class direct_panels {
     /// \param shift of the rows of the last address
     rows_in_registers(const C* first, std::int64_t stride, std::int64_t shift = 0) : stride_(stride) {
       prumo::detail::for_each_register<addresses, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
-        const C* row = first + (i * rows_of_address + (i == addresses - 1 ? shift : 0)) * stride;
+        const C* row = first + (std::int64_t{i} * rows_of_address + (i == addresses - 1 ? shift : 0)) * stride;
         if constexpr (keeps_addresses) PRUMO_KEEP_IN_REGISTER(row);
         rows_[i] = row;
       });
@@ -124,7 +124,7 @@ class direct_panels {
         if (a.is_followed && column == 0) {
           multiply_tiles<Rows, Vectors, false, prefetching::next_rows_of_a>(a, b, run, asking, run.tiles, 0, 1, to, 0);
           if (--count == 0) return;
-          column = Vectors * lanes;
+          column = std::int64_t{Vectors} * lanes;
           to += column;
         }
       }
@@ -166,7 +166,7 @@ class direct_panels {
                                                const run_of_tiles& run, std::int64_t begin, std::int64_t end,
                                                std::int64_t column, std::int64_t count, Result* to,
                                                std::int64_t ahead) {
-    constexpr std::int64_t width = Vectors * lanes;
+    constexpr std::int64_t width = std::int64_t{Vectors} * lanes;
     const std::int64_t rows_before = (run.first_tile + begin) * Rows;
     operand_a a{given_a.data + rows_before * given_a.row_stride, given_a.row_stride, given_a.column_stride};
     operand_b b{given_b.data, given_b.stride, given_b.last, given_b.last_rows, ahead};

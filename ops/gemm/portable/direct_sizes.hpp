@@ -25,7 +25,7 @@ struct direct_sizes {
   static constexpr bool has_large_caches = simd_bytes >= 64;
   /// Rows of the highest tile of sums, which has two vectors a row.
   static constexpr int tile_rows = simd_has_many_registers ? 12 : 6;
-  static constexpr std::int64_t panel = 2 * lanes;
+  static constexpr std::int64_t panel = std::int64_t{2} * lanes;
   /// Elements of a block's sums while they are not in registers, and of the columns of B that are copied.
   static constexpr std::int64_t kept_elements = 32768 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t copied_elements =
@@ -34,7 +34,7 @@ struct direct_sizes {
   /// Of A, 16-bit numbers are widened for a tile at a time, over this depth at most.
   static constexpr std::int64_t widened_depth = 256;
   static constexpr std::int64_t widened_elements =
-      (2 * tile_rows + lanes - 1) / lanes * lanes * (widened_depth + lanes);
+      (std::int64_t{2} * tile_rows + lanes - 1) / lanes * lanes * (widened_depth + lanes);
 
   /// Elements of B that stay in a second-level cache, a block of it or all.
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));

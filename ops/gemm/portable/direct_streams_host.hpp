@@ -71,11 +71,11 @@ class direct_streams {
     };
     const auto write = [&]<int Vectors>(int i, const vector(&sums)[Vectors]) PRUMO_ALWAYS_INLINE {
       prumo::detail::for_each_register<1, Vectors>(
-          [&](int, int j) PRUMO_ALWAYS_INLINE { writers[i].write(sums[j], column + j * lanes); });
+          [&](int, int j) PRUMO_ALWAYS_INLINE { writers[i].write(sums[j], column + std::int64_t{j} * lanes); });
     };
     const auto multiply_some = [&]<int Vectors>(const auto& write_some, std::integral_constant<int, Vectors>) {
       multiply_panel<Rows, Vectors>(a, b, depth, column, write_some);
-      column += Vectors * lanes;
+      column += std::int64_t{Vectors} * lanes;
     };
     constexpr std::integral_constant<int, 4> many;
     constexpr std::integral_constant<int, 2> two;
@@ -85,9 +85,9 @@ class direct_streams {
     } else {
       multiply_some(begin, one);
     }
-    while (column + many * lanes <= c.columns) multiply_some(write, many);
-    if (column + two * lanes <= c.columns) multiply_some(write, two);
-    if (column + one * lanes <= c.columns) multiply_some(write, one);
+    while (column + std::int64_t{many} * lanes <= c.columns) multiply_some(write, many);
+    if (column + std::int64_t{two} * lanes <= c.columns) multiply_some(write, two);
+    if (column + std::int64_t{one} * lanes <= c.columns) multiply_some(write, one);
     if (!c.ends_rows) return;
     const auto left = static_cast<int>(c.columns - column);
     if (left == 0) {
@@ -109,7 +109,7 @@ class direct_streams {
   /// Of the lanes of two vectors, one behind the other, as many as a vector has, from one on.
   static __m512i lanes_from(int lane) {
     constexpr int of_lane = sizeof(C) / sizeof(std::int32_t);
-    std::array<std::int32_t, of_lane * lanes> words;
+    std::array<std::int32_t, std::size_t{of_lane} * lanes> words;
     std::iota(words.begin(), words.end(), of_lane * lane);
     return std::bit_cast<__m512i>(words);
   }

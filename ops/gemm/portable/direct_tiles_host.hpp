@@ -36,7 +36,7 @@ class direct_tiles {
   /// \param to_c whether tiles write rows of C where they are
   static int rows_of_low_tiles(std::int64_t columns, std::int64_t depth, bool to_c, bool is_c_far) {
     constexpr int lowest = 3, low = 6;
-    constexpr std::int64_t shortest_sum = 8, short_sum = 16, wide = 4 * lanes;
+    constexpr std::int64_t shortest_sum = 8, short_sum = 16, wide = std::int64_t{4} * lanes;
     if (columns <= wide || depth > (simd_has_many_registers ? short_sum : shortest_sum)) return 0;
     if (!to_c && !sizes::has_large_caches) return 0;
     return depth > shortest_sum && !is_c_far ? low : lowest;

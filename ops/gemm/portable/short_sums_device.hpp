@@ -44,7 +44,7 @@ struct short_sums_partition {
     result.column_warps = detail::group_threads((n + width - 1) / width, warps);
     const std::int64_t wanted = multiprocessors * resident_teams;
     while (result.column_warps > 1 && result.groups_of_columns(n, width) * result.groups_of_rows(m) < wanted &&
-           2 * result.rows_of_a_step() <= m) {
+           std::int64_t{2} * result.rows_of_a_step() <= m) {
       result.column_warps /= 2;
     }
     result.column_groups = result.groups_of_columns(n, width);
@@ -124,7 +124,7 @@ class short_sums_device_kernel {
     const int column_lane = lane & (partition_.column_lanes - 1), column_warp = warp & (partition_.column_warps - 1);
     const int rows = m_ - row < partition_.rows ? static_cast<int>(m_ - row) : partition_.rows;
     const std::int64_t column =
-        (column_group * partition_.column_warps + column_warp) * (partition_.column_lanes * Columns) + column_lane;
+        (column_group * partition_.column_warps + column_warp) * partition_.column_lanes * Columns + column_lane;
     const std::int64_t left = (n_ - column + partition_.column_lanes - 1) / partition_.column_lanes;
     const int columns = left < Columns ? static_cast<int>(left) : Columns;
 
