@@ -52,7 +52,7 @@ std::vector<int> usable_processors() {
 
 std::size_t last_level_cache_bytes(const std::filesystem::path& system, const std::vector<int>& processors) {
   int last = 0;
-  std::map<std::string, std::size_t> caches;  // of the last level, by the processors that share each
+  std::map<std::string, std::size_t> caches;  // bytes of each; the key lists the processors that share it
   for (const int processor : processors) {
     const std::filesystem::path folder = system / ("cpu" + std::to_string(processor)) / "cache";
     for (int index = 0; std::filesystem::exists(folder / ("index" + std::to_string(index))); ++index) {
@@ -68,7 +68,9 @@ std::size_t last_level_cache_bytes(const std::filesystem::path& system, const st
   return bytes;
 }
 
-std::size_t last_level_cache_bytes() {
+namespace {
+
+std::size_t ask_system() {
 #if defined(__APPLE__)
   for (const char* name : {"hw.l3cachesize", "hw.perflevel0.l2cachesize", "hw.l2cachesize"}) {
     std::uint64_t bytes = 0;
@@ -78,6 +80,13 @@ std::size_t last_level_cache_bytes() {
 #endif
   const std::size_t bytes = last_level_cache_bytes("/sys/devices/system/cpu", usable_processors());
   return bytes > 0 ? bytes : std::size_t{32} << 20;
+}
+
+}  // namespace
+
+std::size_t last_level_cache_bytes() {
+  static const std::size_t bytes = ask_system();
+  return bytes;
 }
 
 }  // namespace prumo::protocol

@@ -9,6 +9,11 @@
 
 namespace prumo::backend {
 
+/// The types that the kernel multiplies.
+template <class T>
+inline constexpr bool has_short_sums_kernel =
+    std::is_same_v<T, float> || std::is_same_v<T, f16> || std::is_same_v<T, bf16>;
+
 /// Whether sums have so few products that C takes longer to write than to compute, and a device's kernel for them
 /// (portable/short_sums_device.hpp) is faster than the device's library, whose tiles are made for long sums.
 ///
@@ -19,7 +24,7 @@ template <class T>
 bool has_short_sums_for_device(const gemm_problem<T>& problem) {
   constexpr std::int64_t most = 16, of_matrix_units = 8, few = 16, short_row = 32;
   constexpr std::int64_t many_entries = std::int64_t{1} << 16, many_elements = std::int64_t{1} << 19;
-  if constexpr (!std::is_same_v<T, float> && !std::is_same_v<T, f16> && !std::is_same_v<T, bf16>) return false;
+  if (!has_short_sums_kernel<T>) return false;
   if (problem.mode != gemm_mode::strict || problem.batch != 1 || problem.has_epilogue()) return false;
   const std::int64_t least = std::min(problem.m, problem.n);
   if (least == 1) return false;

@@ -109,7 +109,7 @@ void enqueue_short_sums_on_device(context<Exec>& ctx, const gemm_problem<T>& giv
 /// The registers of tiles are needed for sums, so an epilogue is a separate pass.
 template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
-  if constexpr (!std::is_same_v<T, double>) {
+  if constexpr (has_short_sums_kernel<T>) {
     if (has_short_sums_for_device(problem)) return enqueue_short_sums_on_device(ctx, problem);
   }
   if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);

@@ -3,8 +3,8 @@
 
 /// \file
 /// The matrix product on a device for sums of few products. It is bound by memory, mostly by writing C, and not by
-/// multiply-adds. Each thread keeps its columns of B in registers and walks down rows of C. The rows of A that its team
-/// needs wait in scratch memory. Every entry of C is computed by one thread, in the order of its sum.
+/// multiply-adds. Each thread keeps its columns of B in registers and walks down rows of C. Its team
+/// copies the rows of A that it needs to scratch memory first. One thread computes the whole sum of an entry of C.
 
 #include "gemm_problem.hpp"
 #include <prumo/detail/compiler.hpp>
@@ -69,9 +69,9 @@ struct short_sums_partition {
   std::int64_t groups_of_rows(std::int64_t m) const { return (m + fewest_rows() - 1) / fewest_rows(); }
 };
 
-/// C = alpha A B + beta C for 0 < k <= Depth. The products behind the k-th are those of zeros.
+/// C = alpha A B + beta C for 0 < k <= Depth. Sums are filled up to Depth products with zeros.
 ///
-/// \tparam Columns of C that a thread has; they lie a warp's threads side by side apart
+/// \tparam Columns the number of columns of C that a thread has. Between two of them lie those of its neighbours.
 template <class T, int Depth, int Columns>
 class short_sums_device_kernel {
   using C = compute_t<T>;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a worker has to know of the machine: memory that is left, caches, the processor, variables of the environment."""
 
+import functools
 import hashlib
 import os
 import pathlib
@@ -82,6 +83,7 @@ def last_level_caches(system, processors):
     return sum(caches.values())
 
 
+@functools.cache
 def last_level_cache_bytes():
     """All last-level caches that the processors of this process use, as prumo's own workers tell them, so that arrays of
     cold cases are equally cold for all; 32 MiB where the system does not tell."""

@@ -13,7 +13,8 @@ namespace prumo::protocol {
 /// \param system the folder /sys/devices/system/cpu
 std::size_t last_level_cache_bytes(const std::filesystem::path& system, const std::vector<int>& processors);
 
-/// The same for the processors that this process may use; 32 MiB where the system does not tell.
+/// The same for the processors that this process may use; 32 MiB where the system does not tell. The system is asked
+/// once.
 std::size_t last_level_cache_bytes();
 
 }  // namespace prumo::protocol
