@@ -7,6 +7,10 @@ prumo_find_kokkos(_prumo_kokkos_problem)
 if(_prumo_kokkos_problem)
   message(FATAL_ERROR "${_prumo_kokkos_problem}")
 endif()
+prumo_openmp_conflict(_prumo_openmp_conflict)
+if(_prumo_openmp_conflict)
+  message(WARNING "${_prumo_openmp_conflict}")
+endif()
 message(STATUS "prumo: Kokkos ${Kokkos_VERSION} (${Kokkos_DEVICES}) from ${Kokkos_DIR}")
 
 # A preset for a device checks this first. Otherwise a long build might serve the host only.

@@ -34,3 +34,26 @@ macro(prumo_find_kokkos _prumo_missing_message)
     string(JOIN "" ${_prumo_missing_message} ${${_prumo_missing_message}})
   endif()
 endmacro()
+
+# prumo_openmp_conflict(VARIABLE): sets it to a warning if Kokkos and this compiler bring different OpenMP runtimes, else to
+# nothing. In a program that has both, the first binds the main thread as OMP_PROC_BIND says, and the second then sees
+# one core. `prumo` sets OMP_PROC_BIND for its workers.
+function(prumo_openmp_conflict variable)
+  set(${variable} "" PARENT_SCOPE)
+  set(runtime_of_GNU libgomp)
+  set(runtime_of_Clang libomp)
+  set(runtime_of_IntelLLVM libiomp5)
+  set(of_kokkos "${runtime_of_${Kokkos_CXX_COMPILER_ID}}")
+  set(of_compiler "${runtime_of_${CMAKE_CXX_COMPILER_ID}}")
+  if(NOT Kokkos_ENABLE_OPENMP OR NOT of_kokkos OR NOT of_compiler OR of_kokkos STREQUAL of_compiler)
+    return()
+  endif()
+  set(${variable}
+      "${Kokkos_CXX_COMPILER_ID} compiled this Kokkos (${Kokkos_DIR}), and its OpenMP runtime is ${of_kokkos}. "
+      "${CMAKE_CXX_COMPILER_ID} brings ${of_compiler}. A program that has both may use one core only. Set Kokkos_ROOT to a "
+      "Kokkos that ${CMAKE_CXX_COMPILER_ID} compiled, or set CMAKE_CXX_COMPILER to the compiler of this one "
+      "(${Kokkos_CXX_COMPILER}). docs/compilers.md has another way."
+  )
+  string(JOIN "" ${variable} ${${variable}})
+  set(${variable} "${${variable}}" PARENT_SCOPE)
+endfunction()

@@ -322,10 +322,11 @@ KOKKOS_FORCEINLINE_FUNCTION V gelu_of_any(V x) {
 template <class V>
 [[gnu::always_inline]] inline V gelu_by_table(V x) {
   const V y = prumo::abs(x);
-  const V near = prumo::fma(-y, normal_tail_by_table(y), positive_part(x));
-  if (all_below(y, normal_tail_table::end)) [[likely]]
-    return near;
-  return prumo::select(y < V(normal_tail_table::end), near, gelu_of_any(x));
+  V result = prumo::fma(-y, normal_tail_by_table(y), positive_part(x));
+  if (!all_below(y, normal_tail_table::end)) [[unlikely]] {
+    result = prumo::select(y < V(normal_tail_table::end), result, gelu_of_any(x));
+  }
+  return in_registers(result);
 }
 
 }  // namespace detail

@@ -69,7 +69,7 @@ inline namespace PRUMO_INSTRUCTION_SET {
 [[gnu::always_inline]] inline simd<float> look_up(simd<float> index, const float (&table)[32]) {
   const auto lower = simd<float>::load(table).value(), upper = simd<float>::load(table + 16).value();
   auto found = index.value();
-  asm("vpermi2ps {%2, %1, %0|%0, %1, %2}" : "+v"(found) : "v"(lower), "vm"(upper));
+  asm("vpermi2ps {%2, %1, %0|%0, %1, %2}" : "+v"(found) : "v"(lower), "v"(upper));
   return simd<float>(found);
 }
 [[gnu::always_inline]] inline float look_up(float index, const float (&table)[32]) {

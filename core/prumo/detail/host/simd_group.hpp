@@ -128,6 +128,16 @@ template <class T, int Registers>
   return group;
 }
 
+/// The same numbers. Where two branches meet, GCC 16 puts a group into memory and reads it back. With this it does not.
+template <class V>
+[[gnu::always_inline]] inline V in_registers(const V& numbers) {
+  if constexpr (is_group<V>) {
+    return in_step(numbers);
+  } else {
+    return numbers;
+  }
+}
+
 /// The same register. Compilers store to `before` ahead of what is made of it.
 template <class T, class Memory>
 [[gnu::always_inline]] inline simd<T> after_store(simd<T> x, [[maybe_unused]] const Memory& before) {
