@@ -65,6 +65,9 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   const bool stores_sums =
       problem.alpha == 1 && problem.beta == 0 && !problem.has_epilogue() && turned.c.column_stride == 1;
   if (stores_sums && turned.k <= (turned.n <= short_row ? sum_of_short_row : shortest_sum)) return true;
+  // oneDNN leaves relu to a pass over C, and a bias of rows, too.
+  constexpr std::int64_t sum_with_epilogue = 20, far_entries = std::int64_t{1} << 21;
+  if (problem.has_epilogue() && problem.k <= sum_with_epilogue && problem.m * problem.n >= far_entries) return true;
   if (turned.b.column_stride != 1) return false;
   if (turned.n <= few_columns && turned.k <= sum_of_few_columns) return true;
   const bool is_wide = turned.n >= 8 * turned.m && turned.k <= short_sum && turned.n * turned.k > far_elements;
@@ -85,7 +88,7 @@ bool is_direct_for_library(const gemm_problem<T>& problem) {
 /// AVX-512 only, on a server whose last-level cache is far away, and with one or two threads.
 template <class T>
 bool is_measured_for_onednn(const gemm_problem<T>& problem) {
-  return std::is_same_v<T, float> && simd_bytes >= 64 && problem.batch == 1 && !problem.has_epilogue();
+  return std::is_same_v<T, float> && simd_bytes >= 64 && problem.batch == 1;
 }
 
 /// Whether C has many rows, and its columns fill a vector register, or nearly fill it. oneDNN's kernel is then faster
@@ -179,7 +182,7 @@ enum class host_order : std::uint8_t { libraries, onednn_and_libraries, portable
 template <class T>
 bool is_measured_with_avx2(const gemm_problem<T>& problem) {
   return std::is_same_v<T, float> && prumo::detail::compiled_for_zen && simd_bytes == 32 && problem.batch == 1 &&
-         !problem.has_epilogue() && !is_thin_for_library(problem);
+         !is_thin_for_library(problem);
 }
 
 /// Whether oneDNN is faster than the kernel for direct products there. In 400 products that were not thin, OpenBLAS

@@ -1,44 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "gemm_completion.hpp"
 
-#include "gemm_entries.hpp"
+#include "gemm_activation.hpp"
+#include "row_epilogue_host.hpp"
+#include <prumo/detail/compiler.hpp>
+#include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// A completion on the host. An iteration handles a stretch of a row of C.
+/// A completion on the host. An iteration handles a stretch of a row of C, or several short rows.
 template <class R>
 class gemm_completion_host_kernel {
   using C = compute_t<R>;
   static constexpr std::int64_t stretch = 4096;
-  static constexpr std::int64_t chunk = 256;
 
  public:
   explicit gemm_completion_host_kernel(const gemm_completion<R>& what)
-      : what_(what), stretches_((what.n + stretch - 1) / stretch) {}
+      : what_(what),
+        epilogue_(what),
+        stretches_((what.n + stretch - 1) / stretch),
+        rows_(std::max<std::int64_t>(1, stretch / what.n)),
+        row_blocks_((what.m + rows_ - 1) / rows_) {}
 
-  std::int64_t blocks() const { return what_.m * what_.batch * stretches_; }
+  std::int64_t blocks() const { return row_blocks_ * what_.batch * stretches_; }
 
   void operator()(std::int64_t item) const {
-    const std::int64_t line = item / stretches_;
-    const std::int64_t begin = item % stretches_ * stretch;
-    const std::int64_t end = std::min(what_.n, begin + stretch);
-    const std::int64_t row = line % what_.m;
-    R* const c = what_.c.data + line / what_.m * what_.c.batch_stride + row * what_.c.row_stride;
-    const std::int64_t step = what_.c.column_stride;
-    for (std::int64_t first = begin; first < end; first += chunk) {
-      const std::int64_t count = std::min(chunk, end - first);
-      C values[chunk];
-      load(line * what_.n + first, c + first * step, values, count);
-      finish_entries(what_.has_bias ? &what_.bias : nullptr, what_.activation, row, first, values, count);
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) c[(first + j) * step] = static_cast<R>(values[j]);
+    const std::int64_t line = item / stretches_, batch = line / row_blocks_;
+    const std::int64_t begin = item % stretches_ * stretch, end = std::min(what_.n, begin + stretch);
+    const std::int64_t first_row = line % row_blocks_ * rows_, rows = std::min(rows_, what_.m - first_row);
+    R* const c = what_.c.data + batch * what_.c.batch_stride + first_row * what_.c.row_stride;
+    const std::int64_t count = end - begin;
+    if (what_.product == nullptr && what_.beta == 1 && what_.c.column_stride == 1) {
+      if constexpr (std::is_same_v<R, C>) {
+        return epilogue_.finish({c + begin, what_.c.row_stride, rows, count, first_row, begin});
+      } else if (!what_.has_bias && what_.activation == activation_function::relu) {
+        const bool has_no_gaps = what_.c.row_stride == count;
+        const std::int64_t runs = has_no_gaps ? 1 : rows, of_run = has_no_gaps ? rows * count : count;
+        for (std::int64_t i = 0; i < runs; ++i) make_relu(c + begin + i * what_.c.row_stride, of_run);
+        return;
+      }
     }
+    C values[stretch];
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t entry = (batch * what_.m + first_row + i) * what_.n + begin;
+      load(entry, c + i * what_.c.row_stride + begin * what_.c.column_stride, values + i * count, count);
+    }
+    epilogue_.finish({values, count, rows, count, first_row, begin});
+    store(values, rows, count, c + begin * what_.c.column_stride);
   }
 
  private:
@@ -50,6 +67,9 @@ class gemm_completion_host_kernel {
     if (product == nullptr && what_.beta == 0) {
       std::fill_n(values, count, C(0));
     } else if (product == nullptr && what_.beta == 1) {
+      if constexpr (sizeof(R) < sizeof(C)) {
+        if (step == 1) return detail::widen(c, values, count);
+      }
       for (std::int64_t j = 0; j < count; ++j) values[j] = static_cast<C>(c[j * step]);
     } else if (product == nullptr) {
       for (std::int64_t j = 0; j < count; ++j) values[j] = beta * static_cast<C>(c[j * step]);
@@ -62,8 +82,44 @@ class gemm_completion_host_kernel {
     }
   }
 
+  /// relu of 16-bit numbers, as words: those from -0 to negative infinity become 0, and NaNs stay.
+  static void make_relu(R* values, std::int64_t count) {
+    constexpr std::uint16_t negative_zero = 0x8000;
+    const auto infinity = detail::bit_cast<std::uint16_t>(static_cast<R>(std::numeric_limits<float>::infinity()));
+    PRUMO_INDEPENDENT_ITERATIONS
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto word = detail::bit_cast<std::uint16_t>(values[i]);
+      const auto behind = static_cast<std::uint16_t>(word - negative_zero);
+      values[i] = detail::bit_cast<R>(behind <= infinity ? std::uint16_t{0} : word);
+    }
+  }
+
+  /// Writes rows of C.
+  void store(const C* values, std::int64_t rows, std::int64_t count, R* c) const {
+    const std::int64_t step = what_.c.column_stride;
+    if (step != 1) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        for (std::int64_t j = 0; j < count; ++j)
+          c[i * what_.c.row_stride + j * step] = static_cast<R>(values[i * count + j]);
+      }
+      return;
+    }
+    const bool has_no_gaps = what_.c.row_stride == count;
+    const std::int64_t runs = has_no_gaps ? 1 : rows, of_run = has_no_gaps ? rows * count : count;
+    for (std::int64_t i = 0; i < runs; ++i) {
+      if constexpr (sizeof(R) < sizeof(C)) {
+        detail::narrow(values + i * count, c + i * what_.c.row_stride, of_run);
+      } else {
+        std::copy_n(values + i * count, of_run, c + i * what_.c.row_stride);
+      }
+    }
+  }
+
   gemm_completion<R> what_;
+  row_epilogue_host<R> epilogue_;
   std::int64_t stretches_;
+  std::int64_t rows_;  ///< of an iteration
+  std::int64_t row_blocks_;
 };
 
 /// A completion on a device. An iteration handles four neighbouring entries of a row of C, so that they share the

@@ -4,7 +4,6 @@
 /// \file
 /// How the sums of a matrix product become entries of C.
 
-#include "gemm_activation.hpp"
 #include "gemm_problem.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/instruction_set.hpp>
@@ -69,19 +68,6 @@ void with_form(scaled_form form, const Function& function) {
     case scale_add: return function(std::integral_constant<scaled_form, scale_add>{});
     case scale_add_scaled: return function(std::integral_constant<scaled_form, scale_add_scaled>{});
   }
-}
-
-/// values[j] = act(values[j] + bias) for entries of a row of C from (row, column) on, on the host. Without a bias it is
-/// null.
-template <class R, class C = compute_t<R>>
-void finish_entries(const gemm_matrix<const R>* bias, activation_function activation, std::int64_t row,
-                    std::int64_t column, C* values, std::int64_t count) {
-  if (bias != nullptr) {
-    const R* const from = bias->data + row * bias->row_stride + column * bias->column_stride;
-    PRUMO_INDEPENDENT_ITERATIONS
-    for (std::int64_t j = 0; j < count; ++j) values[j] += static_cast<C>(from[j * bias->column_stride]);
-  }
-  activate(activation, values, count);
 }
 
 }  // namespace PRUMO_INSTRUCTION_SET

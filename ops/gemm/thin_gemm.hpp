@@ -83,11 +83,11 @@ bool adds_few_columns(const gemm_problem<T>& problem) {
          (problem.n <= most && problem.k >= long_sum && problem.m * problem.n <= few_entries);
 }
 
-/// Whether C has so few rows or columns that the time goes into reading A or B, and nothing is left to do afterwards.
-/// Other products of few rows or columns are computed by the kernel of direct_gemm_host.hpp.
+/// Whether C has so few rows or columns that the time goes into reading A or B. Other products of few rows or columns
+/// are computed by the kernel of direct_gemm_host.hpp.
 template <class T>
 bool is_thin(const gemm_problem<T>& given) {
-  if (std::min(given.m, given.n) == 0 || given.has_epilogue()) return false;
+  if (std::min(given.m, given.n) == 0) return false;
   const gemm_problem<T> problem = with_few_columns(given);
   if constexpr (std::is_floating_point_v<T>) {
     return multiplies_few_columns(problem);

@@ -14,10 +14,10 @@
 #include "direct_blocks.hpp"
 #include "direct_columns_host.hpp"
 #include "direct_narrow_host.hpp"
+#include "direct_results_host.hpp"
 #include "direct_streams_host.hpp"
 #include "direct_tiles_host.hpp"
 #include "direct_widening_host.hpp"
-#include "gemm_entries.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/simd.hpp>
@@ -37,23 +37,25 @@ class direct_gemm_host_kernel {
   using tiles = direct_tiles<C>;
   using operand_a = typename tiles::operand_a;
   using operand_b = typename tiles::operand_b;
+  using results = direct_results<T>;
+  using area = direct_area;
   static constexpr int lanes = simd<C>::lanes;
   static constexpr std::int64_t panel = sizes::panel;
   static constexpr bool widens = widens_for_direct<T>;
   /// Whether sums become numbers of C in registers, because there are instructions for it.
   static constexpr bool may_narrow = !widens || std::is_same_v<T, bf16> || prumo::detail::has_vector_narrowing<T>;
+
   /// Whether C may go past the caches. Lines that two rows share are written twice then, which costs more than it
   /// saves if rows are short. And if writing takes only a part of the time, ordinary stores are written back while sums
   /// are computed. A Zen 4 took 1.3 to 2.7 times as long for rows of 100 to 200 numbers that went past the caches,
   /// whole lines or not, and gains from 300 on.
-  static bool may_stream(const gemm_problem<T>& problem, scaled_form form, bool stores_sums) {
+  static bool may_stream(const gemm_problem<T>& problem, const results& of) {
     constexpr std::int64_t line = direct_blocks::line_elements<T>;
     constexpr bool needs_long_rows = prumo::detail::streams_few_lines_slowly;
     constexpr std::int64_t few_lines = needs_long_rows ? 18 : 6, some_lines = needs_long_rows ? 18 : 16;
     constexpr std::int64_t short_sum = 16, longer_sum = 20;
-    const bool reads_c = form != scaled_form::store && form != scaled_form::scale;
-    if (widens || problem.c.column_stride != 1 || reads_c) return false;
-    const bool has_tiles = has_direct_streams && stores_sums, has_long_rows = problem.n >= some_lines * line;
+    if (widens || problem.c.column_stride != 1 || of.reads_c()) return false;
+    const bool has_tiles = has_direct_streams && of.stores_plain_sums(), has_long_rows = problem.n >= some_lines * line;
     if (problem.k > short_sum) {
       return has_tiles && has_long_rows && problem.b.column_stride == 1 && problem.k <= longer_sum;
     }
@@ -65,10 +67,9 @@ class direct_gemm_host_kernel {
   /// \param streams whether C goes past the caches, where it is not read
   direct_gemm_host_kernel(const gemm_problem<T>& problem, bool streams, std::int64_t threads)
       : problem_(problem),
-        form_(choose_form(problem.alpha, problem.beta)),
-        stores_sums_(problem.c.column_stride == 1 && form_ == scaled_form::store && !problem.has_epilogue()),
-        blocks_(direct_blocks::of(problem, threads, streams && may_stream(problem, form_, stores_sums_),
-                                  may_narrow && stores_sums_)) {}
+        results_(problem),
+        blocks_(direct_blocks::of(problem, threads, streams && may_stream(problem, results_),
+                                  may_narrow && results_.stores_sums())) {}
 
   std::int64_t blocks() const { return blocks_of_c() * blocks_.parts; }
   std::int64_t blocks_of_c() const { return problem_.batch * blocks_.row_blocks * blocks_.column_blocks; }
@@ -84,21 +85,23 @@ class direct_gemm_host_kernel {
     alignas(64) C memory[sizes::kept_elements];
     alignas(64) C copied[sizes::whole_rows_elements];
     alignas(64) C widened[widens ? sizes::widened_elements : 1];
+    alignas(64) C bias[results::epilogue_elements];
     const direct_columns_of_b<T> columns(problem_, blocks_);
     const direct_rows_of_a<T> rows_of_a(problem_);
+    const tile_epilogue<C> epilogue = results_.epilogue_of_tiles(at, bias);
     if (blocks_.has_whole_rows && at.rows >= direct_narrow<C>::fewest_rows) {
-      multiply_narrow(columns, rows_of_a, at, copied, widened);
+      multiply_narrow(columns, rows_of_a, at, epilogue, copied, widened, memory);
     } else if (!blocks_.keeps_sums && columns.is_read_at_once(at.columns)) {
       operand_b b = columns.at(at.batch, at.column, at.columns, 0, problem_.k, copied);
       if constexpr (widens) {
-        multiply_and_narrow(rows_of_a, b, at, widened, memory);
-      } else if (has_direct_streams && blocks_.streams && stores_sums_) {
+        multiply_and_narrow(rows_of_a, b, at, epilogue, widened, memory);
+      } else if (has_direct_streams && blocks_.streams && results_.stores_plain_sums()) {
         multiply_and_stream(rows_of_a, b, at);
       } else {
         b.ahead = ahead_of_first_tile(at);
-        tiles::for_each(at.rows, at.columns, rows_of_low_tiles(at, stores_sums_ && !blocks_.streams),
+        tiles::for_each(at.rows, at.columns, rows_of_low_tiles(at, results_.stores_sums() && !blocks_.streams),
                         [&]<int Rows>(std::int64_t row, std::int64_t rows, std::int64_t tiles_here) {
-                          multiply_and_finish<Rows>(rows_of_a, b, at, row, rows, tiles_here, memory);
+                          multiply_and_finish<Rows>(rows_of_a, b, at, epilogue, row, rows, tiles_here, memory);
                           b.ahead = 0;
                         });
       }
@@ -136,11 +139,6 @@ class direct_gemm_host_kernel {
   }
 
  private:
-  /// A block of C: where it begins, and its extents.
-  struct area {
-    std::int64_t batch, row, column, rows, columns;
-  };
-
   std::int64_t elements_of_block() const { return blocks_.rows * blocks_.columns; }
 
   area area_of(std::int64_t block) const {
@@ -153,11 +151,6 @@ class direct_gemm_host_kernel {
     const std::int64_t front = column == 0 ? 0 : blocks_.front;
     return {block / of_matrix, row, column - front, std::min(blocks_.rows, problem_.m - row),
             std::min(blocks_.columns, problem_.n - column) + front};
-  }
-
-  T* c_of(const area& at, std::int64_t row) const {
-    const gemm_matrix<T>& c = problem_.c;
-    return c.data + at.batch * c.batch_stride + (at.row + row) * c.row_stride + at.column * c.column_stride;
   }
 
   int rows_of_low_tiles(const area& at, bool to_c) const {
@@ -173,20 +166,33 @@ class direct_gemm_host_kernel {
     tiles::for_each(at.rows, at.columns, 0, call);
   }
 
-  /// Computes a block of C whose rows are so short that tiles write them as a whole.
+  /// Computes a block of C whose rows are so short that tiles write them as a whole. Sums of 16-bit numbers that are
+  /// not C's yet are kept first.
   void multiply_narrow(const direct_columns_of_b<T>& columns, const direct_rows_of_a<T>& rows_of_a, const area& at,
-                       C* copied, C* widened) const {
+                       const tile_epilogue<C>& epilogue, C* copied, C* widened, C* sums) const {
     if constexpr (may_narrow) {
       using narrow = direct_narrow<C>;
       const C* const b = columns.in_vectors(at.batch, narrow::leaves_lanes_out(at.columns), copied);
-      const std::int64_t pieces = widens ? divide_up(at.rows, rows_of_a.most_widened()) : 1;
+      const bool finishes = results_.has_epilogue_after(epilogue), keeps = widens && finishes;
+      const std::int64_t most_widened = widens ? rows_of_a.most_widened() : at.rows;
+      const std::int64_t most_finished = finishes ? results::rows_to_finish(at) : at.rows;
+      const std::int64_t pieces = divide_up(at.rows, std::min(most_widened, most_finished));
       for (std::int64_t piece = 0; piece < pieces; ++piece) {
-        const std::int64_t begin = at.rows * piece / pieces, end = at.rows * (piece + 1) / pieces;
-        operand_a a = rows_of_a.at(at.batch, at.row + begin, end - begin, 0, problem_.k, widened);
+        const std::int64_t begin = at.rows * piece / pieces, rows = at.rows * (piece + 1) / pieces - begin;
+        operand_a a = rows_of_a.at(at.batch, at.row + begin, rows, 0, problem_.k, widened);
         a.is_followed = blocks_.prefetches_a;
-        narrow::multiply(
-            a, b, problem_.k,
-            typename narrow::template area<T>{c_of(at, begin), problem_.c.row_stride, end - begin, at.columns});
+        const auto multiply_to = [&](auto* to, std::int64_t stride) {
+          using result = std::remove_pointer_t<decltype(to)>;
+          narrow::multiply(a, b, problem_.k,
+                           typename narrow::template area<result>{to, stride, rows, at.columns, epilogue});
+        };
+        if (keeps) {
+          multiply_to(sums, at.columns);
+          results_.write_rows(sums, at, begin, rows);
+        } else {
+          multiply_to(results_.row_of(at, begin), problem_.c.row_stride);
+          if (finishes) results_.finish_in_place(at, begin, rows);
+        }
       }
     }
   }
@@ -204,19 +210,30 @@ class direct_gemm_host_kernel {
 
   /// Computes tiles of C of `rows` rows, whose sums are complete in registers.
   template <int Rows>
-  void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, std::int64_t row,
-                           std::int64_t rows, std::int64_t count, C* sums) const {
+  void multiply_and_finish(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at,
+                           const tile_epilogue<C>& epilogue, std::int64_t row, std::int64_t rows, std::int64_t count,
+                           C* sums) const {
     const auto multiply = [&](std::int64_t first, C* to, std::int64_t stride, bool to_c, std::int64_t several) {
       operand_a a = rows_of_a.at(at.batch, at.row + first, rows, 0, problem_.k, nullptr);
       a.is_followed = blocks_.prefetches_a && at.column == 0;
-      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c, several);
+      tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, to_c, several,
+                                            to_c ? epilogue : tile_epilogue<C>{});
     };
     std::int64_t done = 0;
     if constexpr (!widens) {
-      if (stores_sums_ && !blocks_.streams) {
-        done = at.columns >= panel ? count : std::clamp<std::int64_t>((overwritten_rows(at) - row) / rows, 0, count);
+      std::int64_t in_place = 0;
+      if (results_.stores_sums() && !blocks_.streams) {
+        in_place =
+            at.columns >= panel ? count : std::clamp<std::int64_t>((overwritten_rows(at) - row) / rows, 0, count);
       }
-      if (done > 0) multiply(row, c_of(at, row), problem_.c.row_stride, true, done);
+      const bool finishes = results_.has_epilogue_after(epilogue);
+      const std::int64_t most = finishes ? divide_up(results::rows_to_finish(at), rows) : count;
+      while (done < in_place) {
+        const std::int64_t first = row + done * rows, several = std::min(most, in_place - done);
+        multiply(first, results_.row_of(at, first), problem_.c.row_stride, true, several);
+        if (finishes) results_.finish_in_place(at, first, several * rows);
+        done += several;
+      }
     }
     // Not as long as rows of other blocks: the last block of a row may be so narrow that its tiles have more rows.
     const std::int64_t stride = prumo::detail::round_up(at.columns, panel);
@@ -234,9 +251,9 @@ class direct_gemm_host_kernel {
       using streams = direct_streams<C>;
       const auto multiply = [&]<int Rows>(std::int64_t row) {
         const operand_a a = rows_of_a.at(at.batch, at.row + row, Rows, 0, problem_.k, nullptr);
-        streams::template multiply<Rows>(
-            a, b, problem_.k,
-            {c_of(at, row), problem_.c.row_stride, at.columns, at.column == 0, at.column + at.columns == problem_.n});
+        streams::template multiply<Rows>(a, b, problem_.k,
+                                         {results_.row_of(at, row), problem_.c.row_stride, at.columns, at.column == 0,
+                                          at.column + at.columns == problem_.n});
       };
       std::int64_t row = 0;
       for (; at.rows - row >= 3; row += 3) multiply.template operator()<3>(row);
@@ -247,12 +264,13 @@ class direct_gemm_host_kernel {
 
   /// Sums of 16-bit numbers, complete in registers. They are narrowed there where C is these sums. Otherwise rows of
   /// them are kept without gaps, so that a panel may be written over the end of a row, and are narrowed together.
-  void multiply_and_narrow(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at, C* widened,
-                           C* sums) const {
-    const bool in_place = may_narrow && stores_sums_ && at.columns >= panel;
+  void multiply_and_narrow(const direct_rows_of_a<T>& rows_of_a, const operand_b& b, const area& at,
+                           const tile_epilogue<C>& epilogue, C* widened, C* sums) const {
+    const bool stores_finished = results_.stores_sums() && !results_.has_epilogue_after(epilogue);
+    const bool in_place = may_narrow && stores_finished && at.columns >= panel;
     std::int64_t begin = 0, kept = 0;
     const auto finish_kept = [&] {
-      narrow_rows(sums, at, begin, kept);
+      results_.write_rows(sums, at, begin, kept);
       begin += kept;
       kept = 0;
     };
@@ -265,12 +283,13 @@ class direct_gemm_host_kernel {
         const std::int64_t first = row + done * rows;
         const operand_a a = rows_of_a.at(at.batch, at.row + first, tiles_here * rows, 0, problem_.k, widened);
         const auto multiply_to = [&](auto* to, std::int64_t stride) {
-          tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, true, tiles_here);
+          tiles::template multiply<Rows, false>(a, b, problem_.k, to, stride, rows, at.columns, true, tiles_here,
+                                                in_place ? epilogue : tile_epilogue<C>{});
         };
         done += tiles_here;
         if constexpr (may_narrow) {
           if (in_place) {
-            multiply_to(c_of(at, first), problem_.c.row_stride);
+            multiply_to(results_.row_of(at, first), problem_.c.row_stride);
             continue;
           }
         }
@@ -280,14 +299,6 @@ class direct_gemm_host_kernel {
     };
     tiles::for_each(at.rows, at.columns, rows_of_low_tiles(at, in_place), multiply);
     if (!in_place) finish_kept();
-  }
-
-  /// Makes rows of a block of C of their sums, which have no gaps.
-  void narrow_rows(C* sums, const area& at, std::int64_t row, std::int64_t rows) const {
-    if (stores_sums_ && (problem_.c.row_stride == at.columns || rows == 1)) {
-      return prumo::detail::narrow<prumo::detail::nans::of_halves>(sums, c_of(at, row), rows * at.columns);
-    }
-    for (std::int64_t i = 0; i < rows; ++i) write_row(sums + i * at.columns, at, row + i);
   }
 
   /// Over the ends of so many rows of a block a panel of sums may be written, because the rows behind them, which are
@@ -302,56 +313,15 @@ class direct_gemm_host_kernel {
     for (std::int64_t row = 0; row < at.rows; ++row) finish_row(sums + row * blocks_.columns, at, row);
   }
 
-  /// Makes a row of a block of C of its sums.
+  /// Makes a row of a block of C of its sums, of which tiles have kept those in the overlap of panels twice.
   void finish_row(C* sums, const area& at, std::int64_t row) const {
-    const std::int64_t count = at.columns;
-    const typename tiles::last_panel last(count);
+    const typename tiles::last_panel last(at.columns);
     if (last.begin < last.whole) std::copy_n(sums + 2 * last.whole - last.begin, last.left, sums + last.whole);
-    write_row(sums, at, row);
-  }
-
-  /// Writes a row of a block of C. Its sums lie in order.
-  void write_row(C* sums, const area& at, std::int64_t row) const {
-    const std::int64_t count = at.columns;
-    const std::int64_t stride = problem_.c.column_stride;
-    T* const to = c_of(at, row);
-    const C alpha = problem_.alpha, beta = problem_.beta;
-    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
-      if constexpr (Form != scaled_form::store) {
-        PRUMO_INDEPENDENT_ITERATIONS
-        for (std::int64_t j = 0; j < count; ++j) {
-          sums[j] = scaled_entry<Form, T>(alpha, beta, sums[j], to[j * stride]);
-        }
-      }
-    });
-    if (problem_.has_epilogue()) {
-      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, at.row + row, at.column, sums,
-                     count);
-    }
-    if constexpr (widens) {
-      if (stores_sums_) return prumo::detail::narrow<prumo::detail::nans::of_halves>(sums, to, count);
-      if (stride == 1) return prumo::detail::narrow(sums, to, count);
-    } else {
-      if (blocks_.streams) return stream_row(sums, at, to);
-      if (stride == 1) return static_cast<void>(std::copy_n(sums, count, to));
-    }
-    for (std::int64_t j = 0; j < count; ++j) to[j * stride] = static_cast<T>(sums[j]);
-  }
-
-  /// Writes a row of a block of C past the caches. A line that two blocks share is written by the second one.
-  void stream_row(const C* sums, const area& at, T* to) const {
-    constexpr std::int64_t line = direct_blocks::line_elements<T>;
-    const auto behind = [](const T* element) {
-      return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(element) % 64 / sizeof(T));
-    };
-    const std::int64_t begin = at.column == 0 ? 0 : line - behind(to);
-    const std::int64_t end = at.columns - (at.column + at.columns == problem_.n ? 0 : behind(to + at.columns));
-    prumo::detail::stream_run(to + begin, sums + begin, end - begin);
+    results_.write_row(sums, at, row, blocks_.streams);
   }
 
   gemm_problem<T> problem_;
-  scaled_form form_;
-  bool stores_sums_;  ///< C is the sums as they are in registers, or these sums rounded
+  results results_;
   direct_blocks blocks_;
   C* workspace_ = nullptr;
 };

@@ -10,6 +10,7 @@
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/register_tile.hpp>
 #include <prumo/detail/host/simd.hpp>
+#include <prumo/math.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +19,23 @@
 
 namespace prumo::backend {
 inline namespace PRUMO_INSTRUCTION_SET {
+
+/// What follows sums while they are in registers: a bias of the columns and a lower bound.
+template <class C>
+struct tile_epilogue {
+  const C* bias =
+      nullptr;  ///< of the columns of a block, and as many behind them as a panel has; null: nothing follows
+  C floor = 0;  ///< 0 for relu; otherwise negative infinity
+
+  /// Bias and bound of rows of sums, from a column on.
+  template <int Rows, int Vectors>
+  [[gnu::always_inline]] static void finish(const C* of_column, C floor, simd<C> (&sums)[Rows][Vectors]) {
+    prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
+      const auto added = simd<C>::load(of_column + j * simd<C>::lanes);
+      sums[i][j] = prumo::maximum(sums[i][j] + added, simd<C>(floor));
+    });
+  }
+};
 
 template <class C>
 class direct_panels {
@@ -98,6 +116,7 @@ class direct_panels {
     std::int64_t tiles;
     bool prefetches_c;
     bool prefetches_b;  ///< for all tiles, because the nearest cache does not hold it
+    tile_epilogue<C> epilogue;
   };
 
   /// Some panels of each tile. Those of the first tile prefetch what is ahead of it in B, or those of all tiles, and
@@ -149,6 +168,7 @@ class direct_panels {
     std::int64_t to_stride;
     std::int64_t rows;
     bool prefetches_c;
+    C floor;
   };
 
   /// What panels prefetch besides C.
@@ -170,7 +190,9 @@ class direct_panels {
     const std::int64_t rows_before = (run.first_tile + begin) * Rows;
     operand_a a{given_a.data + rows_before * given_a.row_stride, given_a.row_stride, given_a.column_stride};
     operand_b b{given_b.data, given_b.stride, given_b.last, given_b.last_rows, ahead};
-    const panels_of_tile of{run.depth, run.to_stride, run.rows, run.prefetches_c};
+    const panels_of_tile of{run.depth, run.to_stride, run.rows, run.prefetches_c, run.epilogue.floor};
+    const C* const bias_of_first = run.epilogue.bias == nullptr ? nullptr : run.epilogue.bias + column;
+    const std::int64_t bias_width = bias_of_first == nullptr ? 0 : width;
     const C* const of_b = b.data + column;
     const bool is_followed = given_a.is_followed && column == 0;
     to += begin * Rows * of.to_stride;
@@ -178,8 +200,9 @@ class direct_panels {
       Result* place = to;
       b.data = of_b;
       a.is_followed = is_followed;
-      for (std::int64_t panels = count; panels > 0; --panels, b.data += width, place += width) {
-        multiply_panel<Rows, Vectors, Adds, Prefetching>(a, b, of, place);
+      const C* bias = bias_of_first;
+      for (std::int64_t panels = count; panels > 0; --panels, b.data += width, place += width, bias += bias_width) {
+        multiply_panel<Rows, Vectors, Adds, Prefetching>(a, b, of, bias, place);
         a.is_followed = false;
       }
     }
@@ -192,7 +215,8 @@ class direct_panels {
   /// take as few instructions as possible, because threads may share a core's.
   template <int Rows, int Vectors, bool Adds, prefetching Prefetching, class Result>
   [[gnu::always_inline]] static void multiply_panel(const operand_a& from_a, const operand_b& from_b,
-                                                    const panels_of_tile& run, Result* to) {
+                                                    const panels_of_tile& run, [[maybe_unused]] const C* bias,
+                                                    Result* to) {
     static_assert(!Adds || std::is_same_v<Result, C>);
     const std::int64_t rows = run.rows, depth = run.depth, to_stride = run.to_stride;
     constexpr bool has_many_rows = Rows > 8;
@@ -287,6 +311,9 @@ class direct_panels {
       b_stride = panel;
       left = std::exchange(then, 0);
     } while (left > 0);
+    if constexpr (!Adds) {
+      if (bias != nullptr) tile_epilogue<C>::finish(bias, run.floor, held);
+    }
     prumo::detail::for_each_register<Rows, 1>([&](int i, int)
                                                   PRUMO_ALWAYS_INLINE { store_sums<Vectors>(held[i], sums_of(i)); });
   }

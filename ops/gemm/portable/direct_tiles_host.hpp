@@ -85,15 +85,17 @@ class direct_tiles {
   /// Sums of all columns of a block, in tiles of `rows` rows one below the other, added to those that are there if it
   /// Adds. Several tiles have Rows rows each, and are in place. Some are computed at once, and no more, because the
   /// last panel of a row follows the others of all of them.
+  /// \param epilogue follows the sums if they are in place and nothing is added to them later
   template <int Rows, bool Adds, class Result>
   static void multiply(const operand_a& a, const operand_b& b, std::int64_t depth, Result* to, std::int64_t to_stride,
-                       std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t tiles = 1) {
+                       std::int64_t rows, std::int64_t columns, bool in_place, std::int64_t tiles = 1,
+                       const tile_epilogue<C>& epilogue = {}) {
     constexpr std::int64_t near_elements = sizes::copied_elements / 2;
     const std::int64_t most = std::max<std::int64_t>(1, near_elements / (Rows * columns));
     const std::int64_t at_once = columns % panel == 0 ? tiles : most;
     for (std::int64_t first = 0; first < tiles; first += at_once) {
       multiply_some<Rows, Adds>(a, b, depth, to + first * Rows * to_stride, to_stride, rows, columns, in_place, first,
-                                std::min(at_once, tiles - first));
+                                std::min(at_once, tiles - first), epilogue);
     }
   }
 
@@ -103,13 +105,14 @@ class direct_tiles {
   template <int Rows, bool Adds, class Result>
   static void multiply_some(const operand_a& a, const operand_b& b, std::int64_t depth, Result* to,
                             std::int64_t to_stride, std::int64_t rows, std::int64_t columns, bool in_place,
-                            std::int64_t first_tile, std::int64_t tiles) {
+                            std::int64_t first_tile, std::int64_t tiles, const tile_epilogue<C>& epilogue) {
     constexpr int most_vectors = sizes::vectors_of(Rows);
     constexpr std::int64_t far_apart = 512 / static_cast<std::int64_t>(sizeof(Result));
     const std::int64_t near_elements = sizes::copied_elements;
     const bool prefetches_c = sizes::has_large_caches && in_place && to_stride >= far_apart;
     const bool is_far = sizes::has_large_caches ? depth * columns > near_elements : depth > 3 * panels::rows_ahead;
-    const typename panels::run_of_tiles run{depth, to_stride, rows, first_tile, tiles, prefetches_c, Adds || is_far};
+    const typename panels::run_of_tiles run{depth, to_stride,    rows,           first_tile,
+                                            tiles, prefetches_c, Adds || is_far, epilogue};
     const last_panel last(columns);
     std::int64_t j = 0;
     const auto multiply_whole = [&]<int Vectors>(std::integral_constant<int, Vectors>) {

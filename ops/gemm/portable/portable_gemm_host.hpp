@@ -8,6 +8,7 @@
 
 #include "gemm_entries.hpp"
 #include "gemm_problem.hpp"
+#include "row_epilogue_host.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/register_tile.hpp>
@@ -306,18 +307,22 @@ class portable_gemm_host_kernel {
   void write_finished(C* sums, T* c, std::int64_t first_row, int rows, std::int64_t first_column, int columns) const {
     const C alpha = C(problem_.alpha);
     const C beta = C(problem_.beta);
-    for (int i = 0; i < rows; ++i) {
-      C* const values = sums + std::int64_t{i} * tile::columns;
-      T* const to = c + i * problem_.c.row_stride;
-      const std::int64_t column_stride = problem_.c.column_stride;
-      with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
-        for (int j = 0; j < columns; ++j) {
-          values[j] = scaled_entry<Form, T>(alpha, beta, values[j], to[j * column_stride]);
+    const std::int64_t row_stride = problem_.c.row_stride, column_stride = problem_.c.column_stride;
+    with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
+      if constexpr (Form != scaled_form::store) {
+        for (int i = 0; i < rows; ++i) {
+          for (int j = 0; j < columns; ++j) {
+            C& value = sums[i * tile::columns + j];
+            value = scaled_entry<Form, T>(alpha, beta, value, c[i * row_stride + j * column_stride]);
+          }
         }
-      });
-      finish_entries(problem_.has_bias ? &problem_.bias : nullptr, problem_.activation, first_row + i, first_column,
-                     values, columns);
-      for (int j = 0; j < columns; ++j) to[j * column_stride] = static_cast<T>(values[j]);
+      }
+    });
+    row_epilogue_host<T>(problem_).finish({sums, tile::columns, rows, columns, first_row, first_column});
+    for (int i = 0; i < rows; ++i) {
+      for (int j = 0; j < columns; ++j) {
+        c[i * row_stride + j * column_stride] = static_cast<T>(sums[i * tile::columns + j]);
+      }
     }
   }
 

@@ -23,11 +23,11 @@ host_work work_of(std::int64_t elements, std::int64_t columns) {
   return host_work::repeated(elements * columns, host_work::nanoseconds_of<T> + of_a_product);
 }
 
-/// The same where rows of A are read once for a few columns.
+/// The same where rows of A are read once for all columns.
 template <class T>
-host_work work_of_few_columns(const gemm_problem<T>& problem) {
+host_work work_of_rows(const gemm_problem<T>& problem) {
   const std::int64_t elements = problem.batch * problem.m * problem.k;
-  return host_work::streaming<T>(elements) + prumo::detail::multiply_add_work<T>(elements * problem.n);
+  return host_work::streaming<T>(elements) + prumo::detail::multiply_add_work<compute_t<T>>(elements * problem.n);
 }
 
 template <class Exec, class T>
@@ -39,8 +39,9 @@ void add_parts(const Exec& instance, const gemm_problem<T>& problem, std::int64_
 }
 
 template <class Exec, class T>
-void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem, const host_work& work) {
+void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using C = compute_t<T>;
+  const host_work work = work_of<T>(problem.m * problem.k, problem.n * problem.batch);
   static const std::string label = "prumo::gemm::columns";
   const auto partition = thin_columns_partition::of(problem.m, problem.k);
   const std::int64_t sums = problem.batch * problem.n * partition.parts * problem.m;
@@ -55,8 +56,9 @@ void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem, const h
 }
 
 template <class Exec, class T>
-void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem, const host_work& work) {
+void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using C = compute_t<T>;
+  const host_work work = work_of_rows(problem);
   static const std::string label = "prumo::gemm::rows";
   const auto run = [&]<bool Contiguous>(std::bool_constant<Contiguous>) {
     thin_rows_kernel<T, Contiguous> kernel(problem, prumo::detail::threads_for(ctx.instance(), work));
@@ -75,16 +77,15 @@ void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem, const host
 template <class Exec, class T>
 void enqueue_thin_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   const gemm_problem<T> problem = with_few_columns(given);
-  const host_work work = work_of<T>(problem.m * problem.k, problem.n * problem.batch);
   if constexpr (std::is_floating_point_v<T>) {
     if (!multiplies_few_columns(problem)) return enqueue_direct_product(ctx, given);
-    enqueue_rows(ctx, problem, problem.n > 1 ? work_of_few_columns(problem) : work);
+    enqueue_rows(ctx, problem);
   } else if (has_short_sums(problem)) {
     enqueue_direct_product(ctx, given);
   } else if (takes_columns(problem)) {
-    enqueue_columns(ctx, problem, work);
+    enqueue_columns(ctx, problem);
   } else {
-    enqueue_rows(ctx, problem, work);
+    enqueue_rows(ctx, problem);
   }
 }
 

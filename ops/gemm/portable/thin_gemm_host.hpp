@@ -9,6 +9,7 @@
 /// on the number of threads.
 
 #include "gemm_entries.hpp"
+#include "row_epilogue_host.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
@@ -157,7 +158,9 @@ class thin_result {
         n_(problem.n),
         alpha_(problem.alpha),
         beta_(problem.beta),
-        form_(choose_form(problem.alpha, problem.beta)) {}
+        form_(choose_form(problem.alpha, problem.beta)),
+        has_epilogue_(problem.has_epilogue()),
+        epilogue_of_columns_(problem.transposed()) {}
 
   /// Takes `count` sums of a part, of the rows from `first` on.
   void put(const thin_share& share, std::int64_t first, std::int64_t count, const C* sums) const {
@@ -173,9 +176,21 @@ class thin_result {
     const std::int64_t stride = c_.row_stride;
     T* const y = c_.data + share.batch * c_.batch_stride + share.column * c_.column_stride + first * stride;
     with_form(form_, [&]<scaled_form Form>(std::integral_constant<scaled_form, Form>) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t i = 0; i < count; ++i) {
-        y[i * stride] = static_cast<T>(scaled_entry<Form, T>(C(alpha_), C(beta_), sums[i], y[i * stride]));
+      const auto entry = [&](std::int64_t i) PRUMO_ALWAYS_INLINE {
+        return scaled_entry<Form, T>(C(alpha_), C(beta_), sums[i], y[i * stride]);
+      };
+      if (!has_epilogue_) {
+        PRUMO_INDEPENDENT_ITERATIONS
+        for (std::int64_t i = 0; i < count; ++i) y[i * stride] = static_cast<T>(entry(i));
+        return;
+      }
+      constexpr std::int64_t most = 256;
+      C values[most];
+      for (std::int64_t begin = 0; begin < count; begin += most) {
+        const std::int64_t here = std::min(most, count - begin);
+        for (std::int64_t i = 0; i < here; ++i) values[i] = entry(begin + i);
+        epilogue_of_columns_.finish({values, here, 1, here, share.column, first + begin});
+        for (std::int64_t i = 0; i < here; ++i) y[(begin + i) * stride] = static_cast<T>(values[i]);
       }
     });
   }
@@ -189,6 +204,8 @@ class thin_result {
   typename gemm_problem<T>::parameter_type alpha_;
   typename gemm_problem<T>::parameter_type beta_;
   scaled_form form_;
+  bool has_epilogue_;
+  row_epilogue_host<T> epilogue_of_columns_;  ///< of the transposed C, because sums of a column follow each other
 };
 
 /// Adds up the parts of a block of rows, in their order.

@@ -95,6 +95,7 @@ class thin_row_products {
   }
   /// Long rows times a single column.
   static constexpr int high_rows = simd_has_many_registers ? 8 : 4;
+  static constexpr std::int64_t longer_row = 512;
 
   /// Rows of A in a block, and columns of B: one as it lies in memory, or several whose vectors alternate. So they are
   /// read in their order, and do not meet in the same sets of a cache.
@@ -132,7 +133,7 @@ class thin_row_products {
   /// A single column: shorter rows are multiplied as many side by side as a vector has lanes. So more of them come from
   /// memory at the same time, which 16-bit numbers need up to a greater length. From the second length on, rows may be
   /// multiplied in a few vectors of each, so that processors see runs.
-  static constexpr std::int64_t long_row = sizeof(T) == 2 ? 8192 : 512, longer_row = 512;
+  static constexpr std::int64_t long_row = sizeof(T) == 2 ? 8192 : 512;
 
   /// Calls function<Columns>() for the number of columns.
   template <int Columns, class Function>
@@ -159,7 +160,12 @@ class thin_row_products {
           multiply_side_by_side<beside, 1, 1>(at, i, end, adds, sums + i);
         }
       }
-      if (at.length >= longer_row) {
+      if (at.length < longer_row) {
+        // A single row takes as long as four of these.
+        for (; i + few <= at.rows; i += high_rows) {
+          multiply_side_by_side<high_rows, 1, 1>(at, i, end, adds, sums + i);
+        }
+      } else {
         for (; i + high_rows <= at.rows; i += high_rows) {
           multiply_side_by_side<high_rows, 1, 2>(at, i, end, adds, sums + i);
         }

@@ -41,7 +41,7 @@ class thin_rows_kernel {
                                   ? std::clamp<std::int64_t>(read_again / part_length_, unit, products::most_rows)
                                   : products::most_rows;
     row_blocks_ = divide_up(problem.m, most);
-    const std::int64_t least = problem.n > 1 ? unit : unit / 2;
+    const std::int64_t least = problem.n > 1 || problem.k < products::longer_row ? unit : unit / 2;
     while (problem.m >= least * (row_blocks_ + 1) && others * row_blocks_ < blocks_of_thread * sharers &&
            others * row_blocks_ % sharers != 0) {
       ++row_blocks_;
