@@ -62,12 +62,15 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   if (problem.m * problem.n * problem.k * problem.batch <= few_products) return true;
   if (problem.k >= long_sum && problem.m * problem.n <= few_entries) return true;
   const gemm_problem<T> turned = turned_for_direct(problem);
-  const bool stores_sums =
-      problem.alpha == 1 && problem.beta == 0 && !problem.has_epilogue() && turned.c.column_stride == 1;
-  if (stores_sums && turned.k <= (turned.n <= short_row ? sum_of_short_row : shortest_sum)) return true;
   // oneDNN leaves relu to a pass over C, and a bias of rows, too.
-  constexpr std::int64_t sum_with_epilogue = 20, far_entries = std::int64_t{1} << 21;
-  if (problem.has_epilogue() && problem.k <= sum_with_epilogue && problem.m * problem.n >= far_entries) return true;
+  constexpr std::int64_t sum_with_epilogue = 8, sum_of_far_entries = 20, far_entries = std::int64_t{1} << 21;
+  const bool stores_sums = problem.alpha == 1 && problem.beta == 0 && turned.c.column_stride == 1;
+  if (problem.has_epilogue()) {
+    if (stores_sums && turned.k <= std::max(sum_with_epilogue, shortest_sum)) return true;
+    if (turned.k <= sum_of_far_entries && turned.m * turned.n >= far_entries) return true;
+  } else if (stores_sums && turned.k <= (turned.n <= short_row ? sum_of_short_row : shortest_sum)) {
+    return true;
+  }
   if (turned.b.column_stride != 1) return false;
   if (turned.n <= few_columns && turned.k <= sum_of_few_columns) return true;
   const bool is_wide = turned.n >= 8 * turned.m && turned.k <= short_sum && turned.n * turned.k > far_elements;
