@@ -15,9 +15,12 @@
 #include "problem/reduction_policy.hpp"
 #include <prumo/context_ref.hpp>
 #include <prumo/detail/elementwise_kernel.hpp>
+#include <prumo/detail/streaming_store.hpp>
 #include <prumo/detail/teams/ordered_teams.hpp>
 #include <prumo/memory.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -50,9 +53,11 @@ class reduction_launcher {
   reduction_launcher(context<Exec>& ctx, const Policy& policy, const reduction_labels& labels)
       : context_(ctx), policy_(policy), labels_(labels) {}
 
-  void reduce_rows(const row_problem& problem) {
+  void reduce_rows(row_problem problem) {
     if (problem.rows == 0) return;
     if constexpr (is_host_space<Exec>) {
+      const auto bytes = static_cast<std::size_t>(problem.rows * problem.columns) * sizeof(stored);
+      problem.is_far = std::max(bytes, context_.working_set()) > last_level_cache_bytes();
       if (is_column_major(problem)) {
         reduce_column_major_on_host(problem);
       } else {
@@ -75,7 +80,7 @@ class reduction_launcher {
     const auto nest = make_reduction_nest<Policy>(whole);
     const stored* const source = whole.as<const stored>();
     if (nest.rank == 1) {
-      reduce_rows({source, 1, nest.extents[0], 0, nest.strides[0][0], target, 1});
+      reduce_rows({source, 1, nest.extents[0], 0, nest.strides[0][0], target, 1, false});
     } else if constexpr (is_host_space<Exec>) {
       axes_problem problem{source, {}, nest, target};
       problem.kept.rank = 0;
@@ -95,7 +100,7 @@ class reduction_launcher {
       reduce(reduced, problem.results);
     } else if (problem.kept.rank == 1 && problem.reduced.rank == 1) {
       reduce_rows({problem.source, count, problem.reduced.size(), problem.kept.strides[0][0],
-                   problem.reduced.strides[0][0], problem.results, problem.kept.strides[1][0]});
+                   problem.reduced.strides[0][0], problem.results, problem.kept.strides[1][0], false});
     } else if constexpr (is_host_space<Exec>) {
       reduce_axes_on_host(problem);
     } else {

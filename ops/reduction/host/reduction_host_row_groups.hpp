@@ -188,12 +188,18 @@ void with_pieces_of(std::int64_t columns, const Run& run) {
 }
 
 /// Calls take(rows, number of the first, how many) for groups of the rows of a matrix.
+/// \param is_far whether rows come from memory. Then lines some way ahead are prefetched: a group is many short loads,
+///               and processors find out too late that they follow each other.
 template <std::int64_t AtOnce, bool Packed, class Stored, class Take>
 [[gnu::always_inline]] inline void for_each_row_group(const Stored* first, std::int64_t stride, std::int64_t rows,
-                                                      const Take& take) {
+                                                      bool is_far, const Take& take) {
   constexpr std::integral_constant<std::int64_t, AtOnce> all{};
+  constexpr std::int64_t bytes_ahead = 8192, line_bytes = 64;
+  const std::int64_t group_bytes = is_far ? AtOnce * stride * static_cast<std::int64_t>(sizeof(Stored)) : 0;
   std::int64_t row = 0;
   for (; row + AtOnce <= rows; row += AtOnce) {
+    const char* const ahead = reinterpret_cast<const char*>(first + row * stride) + bytes_ahead;
+    for (std::int64_t at = 0; at < group_bytes; at += line_bytes) __builtin_prefetch(ahead + at);
     if constexpr (Packed) {
       take(packed_rows<Stored>{first + row * stride}, row, all);
     } else {
@@ -234,9 +240,10 @@ template <class Word, class Vector, class Result, class Count>
 }
 
 /// to[r * to_stride] = the result for row r, of which find(group, rows) gives the lanes.
+/// \param is_far whether rows come from memory, one behind the other
 template <class Word, class Stored, class Result, class Find>
 void reduce_row_groups(const Stored* first, std::int64_t stride, std::int64_t rows, std::int64_t columns, Result* to,
-                       std::int64_t to_stride, const Find& find) {
+                       std::int64_t to_stride, bool is_far, const Find& find) {
   with_pieces_of<Word>(columns, [=]<int Piece, row_pieces Pieces>() {
     using group_type = short_row_group<Word, Stored, Piece, Pieces>;
     const group_type group(columns);
@@ -245,10 +252,10 @@ void reduce_row_groups(const Stored* first, std::int64_t stride, std::int64_t ro
     };
     if constexpr (Pieces == row_pieces::two) {
       if (columns == Piece && stride == columns) {
-        return for_each_row_group<group_type::rows, true>(first, stride, rows, take);
+        return for_each_row_group<group_type::rows, true>(first, stride, rows, is_far, take);
       }
     }
-    for_each_row_group<group_type::rows, false>(first, stride, rows, take);
+    for_each_row_group<group_type::rows, false>(first, stride, rows, is_far, take);
   });
 }
 

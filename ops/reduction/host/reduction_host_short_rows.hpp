@@ -55,7 +55,7 @@ class short_row_reduction {
     } else if constexpr (Policy::idempotent) {
       find_extremes(source, end - begin, results);
     } else if constexpr (std::is_same_v<stored, element>) {
-      add<stored>(source, problem_.row_stride, end - begin, results, problem_.result_stride);
+      add<stored>(source, problem_.row_stride, end - begin, results, problem_.result_stride, comes_in_order());
     } else {
       add_narrow(source, end - begin, results);
     }
@@ -75,12 +75,16 @@ class short_row_reduction {
     return converted_at_once<Word> / problem_.columns / rows * rows;
   }
 
+  /// Whether the source comes from memory, and most of what lies there is read.
+  bool comes_in_order() const { return problem_.is_far && problem_.row_stride <= 2 * problem_.columns; }
+
   void find_extremes(const stored* source, std::int64_t rows, result* results) const {
     using bits = typename keys_of_words<stored>::bits;
     using key = typename keys_of_words<stored>::key_type;
     const extremes_of_rows<stored> lanes(policy_.flipped != 0);
     reduce_row_groups<key>(reinterpret_cast<const bits*>(source), problem_.row_stride, rows, problem_.columns, results,
-                           problem_.result_stride, [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
+                           problem_.result_stride, comes_in_order(),
+                           [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
                              return lanes.numbers_of(group.joined(of_rows, lanes));
                            });
   }
@@ -97,7 +101,7 @@ class short_row_reduction {
       convert_rows(source + first * problem_.row_stride, count,
                    [&](const stored* from, std::int64_t to, std::int64_t n) { make_keys(from, n, keys + to); });
       reduce_row_groups<word>(static_cast<const word*>(keys), columns, count, columns,
-                              results + first * problem_.result_stride, problem_.result_stride,
+                              results + first * problem_.result_stride, problem_.result_stride, false,
                               [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
                                 return group.positions(of_rows, group.joined(of_rows, lanes));
                               });
@@ -119,9 +123,10 @@ class short_row_reduction {
 
   /// Sums of numbers as they are computed, ...
   template <class T, class Stored>
-  void add(const Stored* numbers, std::int64_t stride, std::int64_t rows, element* sums, std::int64_t to_stride) const {
+  void add(const Stored* numbers, std::int64_t stride, std::int64_t rows, element* sums, std::int64_t to_stride,
+           bool is_far) const {
     constexpr auto lanes = summed_rows<T, squares_terms<Policy>>();
-    reduce_row_groups<element>(numbers, stride, rows, problem_.columns, sums, to_stride,
+    reduce_row_groups<element>(numbers, stride, rows, problem_.columns, sums, to_stride, is_far,
                                [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
                                  return finished(policy_, group.joined(of_rows, lanes), problem_.columns);
                                });
@@ -135,12 +140,13 @@ class short_row_reduction {
       const std::int64_t count = std::min(at_once, rows - first);
       const stored* const from = source + first * problem_.row_stride;
       if constexpr (widens_pieces<stored>) {
-        add<stored>(reinterpret_cast<const std::uint16_t*>(from), problem_.row_stride, count, sums, 1);
+        add<stored>(reinterpret_cast<const std::uint16_t*>(from), problem_.row_stride, count, sums, 1,
+                    comes_in_order());
       } else {
         c_array<element, converted_at_once<element>> numbers;
         convert_rows(from, count,
                      [&](const stored* narrow, std::int64_t to, std::int64_t n) { widen(narrow, numbers + to, n); });
-        add<element>(static_cast<const element*>(numbers), problem_.columns, count, sums, 1);
+        add<element>(static_cast<const element*>(numbers), problem_.columns, count, sums, 1, false);
       }
       store_sums(sums, count, results + first * problem_.result_stride);
     }

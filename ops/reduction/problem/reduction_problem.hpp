@@ -33,6 +33,7 @@ struct row_reduction_problem {
   std::int64_t column_stride = 1;
   Result* results = nullptr;
   std::int64_t result_stride = 1;
+  bool is_far = false;  ///< no cache of a host holds the source
 };
 
 /// For a policy that wants positions, row-major order gives a second set of strides.
