@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "gemm_activation.hpp"
 #include "pooled_results.hpp"
+#include "pooling_host_kernel.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/spaces.hpp>

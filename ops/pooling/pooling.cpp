@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pooling_check.hpp"
-#include "pooling_kernel.hpp"
+#include "pooling_device_kernel.hpp"
+#include "pooling_host_kernel.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/launch.hpp>
 #include <prumo/pooling.hpp>

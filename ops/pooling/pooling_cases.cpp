@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pooling_backward_case.hpp"
-#include "pooling_kernel.hpp"
+#include "pooling_host_kernel.hpp"
 #include "pooling_reference.hpp"
 #include "window_case.hpp"
 #include <prumo/case/registry.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 
 /// \file
-/// The kernels of windows over images: on devices a thread computes one window, on hosts a block computes some rows of
-/// y. Both go through a window column by column, so their results have the same bits.
+/// A window of an image, and on hosts a row of windows. Both go through a window column by column, so their results
+/// have the same bits.
 
 #include "pooling_check.hpp"
 #include "pooling_problem.hpp"
@@ -12,7 +12,6 @@
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
-#include <prumo/detail/streaming_store.hpp>
 #include <prumo/math.hpp>
 #include <prumo/types.hpp>
 
@@ -206,113 +205,6 @@ class pooled_row {
   std::int64_t width_;
   std::int64_t first_whole_;  ///< the windows from here on do not begin before the image
   std::int64_t last_whole_;   ///< those before it do not end behind it
-};
-
-/// A block computes some rows of one plane of y, a stretch of columns at a time.
-template <pooling_kind Kind, class X, class T>
-class pooling_host_kernel {
-  using C = compute_t<T>;
-  using row_type = pooled_row<Kind, X, C>;
-
- public:
-  explicit pooling_host_kernel(const pooling_problem<X, T>& problem) : problem_(problem) {
-    constexpr std::int64_t elements_per_block = 16384;
-    const std::int64_t work = problem.columns * std::max<std::int64_t>(1, problem.window.height);
-    rows_per_block_ = std::clamp<std::int64_t>(elements_per_block / (work + 1), 1, problem.rows);
-    blocks_per_plane_ = (problem.rows + rows_per_block_ - 1) / rows_per_block_;
-  }
-
-  std::int64_t blocks() const { return problem_.images * problem_.channels * blocks_per_plane_; }
-
-  void operator()(std::int64_t block) const {
-    const std::int64_t plane = block / blocks_per_plane_;
-    const std::int64_t image = plane / problem_.channels;
-    const std::int64_t channel = plane % problem_.channels;
-    const std::int64_t first = block % blocks_per_plane_ * rows_per_block_;
-    const std::int64_t last = std::min(problem_.rows, first + rows_per_block_);
-    const row_type row_of(problem_.window, problem_.height, problem_.width);
-    const std::int64_t stretch = windows_at_once(problem_.window);
-    const X* const source = problem_.x.plane(image, channel);
-    C values[most_windows_at_once];
-    for (std::int64_t begin = 0; begin < problem_.columns; begin += stretch) {
-      const std::int64_t end = std::min(problem_.columns, begin + stretch);
-      for (std::int64_t row = first; row < last; ++row) {
-        row_of.compute(source, problem_.x.row_stride, problem_.x.column_stride, row, begin, end, values);
-        store(values, end - begin, problem_.y.plane(image, channel) + row * problem_.y.row_stride, begin);
-      }
-    }
-  }
-
- private:
-  void store(const C* values, std::int64_t count, T* row, std::int64_t begin) const {
-    const std::int64_t step = problem_.y.column_stride;
-    T* const to = row + begin * step;
-    if (step == 1) {
-      PRUMO_INDEPENDENT_ITERATIONS
-      for (std::int64_t j = 0; j < count; ++j) to[j] = static_cast<T>(values[j]);
-    } else {
-      for (std::int64_t j = 0; j < count; ++j) to[j * step] = static_cast<T>(values[j]);
-    }
-  }
-
-  pooling_problem<X, T> problem_;
-  std::int64_t rows_per_block_ = 1;
-  std::int64_t blocks_per_plane_ = 1;
-};
-
-/// A thread computes one window. Neighbouring threads take neighbours in y: channels if they are next to each other in
-/// memory, and columns otherwise.
-template <pooling_kind Kind, class X, class T>
-class pooling_device_kernel {
-  using C = compute_t<T>;
-
- public:
-  explicit pooling_device_kernel(const pooling_problem<X, T>& problem)
-      : problem_(problem),
-        channels_last_(problem.y.channel_stride == 1 && problem.y.column_stride != 1),
-        is_short_(blocks() <= std::numeric_limits<std::uint32_t>::max()) {}
-
-  std::int64_t blocks() const { return problem_.images * problem_.channels * problem_.rows * problem_.columns; }
-
-  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
-    // A division of 64 bits would take as long as the window.
-    if (is_short_) {
-      compute(static_cast<std::uint32_t>(index));
-    } else {
-      compute(static_cast<std::uint64_t>(index));
-    }
-  }
-
- private:
-  template <class Index>
-  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t split_off(Index& rest, std::int64_t extent) {
-    const auto divisor = static_cast<Index>(extent);
-    const Index quotient = rest / divisor;
-    const auto place = static_cast<std::int64_t>(rest - quotient * divisor);
-    rest = quotient;
-    return place;
-  }
-
-  template <class Index>
-  KOKKOS_FORCEINLINE_FUNCTION void compute(Index rest) const {
-    std::int64_t channel = 0;
-    if (channels_last_) channel = split_off(rest, problem_.channels);
-    const std::int64_t column = split_off(rest, problem_.columns);
-    const std::int64_t row = split_off(rest, problem_.rows);
-    if (!channels_last_) channel = split_off(rest, problem_.channels);
-    const auto image = static_cast<std::int64_t>(rest);
-    const pooling_window& window = problem_.window;
-    const window_range rows(row, window.row_stride, window.row_padding, window.height, problem_.height);
-    const window_range columns(column, window.column_stride, window.column_padding, window.width, problem_.width);
-    const C value = pooled_window<Kind, C>(problem_.x.plane(image, channel), problem_.x.row_stride,
-                                           problem_.x.column_stride, rows, columns);
-    problem_.y.plane(image, channel)[row * problem_.y.row_stride + column * problem_.y.column_stride] =
-        static_cast<T>(value);
-  }
-
-  pooling_problem<X, T> problem_;
-  bool channels_last_;
-  bool is_short_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET
