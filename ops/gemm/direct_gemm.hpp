@@ -110,13 +110,15 @@ bool fills_a_register(const gemm_problem<T>& given) {
   return problem.k > shorter_sum && products >= 2 * few_products && problem.m * problem.k <= near_elements;
 }
 
-/// Whether tiles of the direct kernel hold whole rows of C of two to four vectors. oneDNN is slower, from the caches
-/// and from memory: 500 x 41 x 200 takes 30 and 38 us, and oneDNN's primitive 33 and 44.
+/// Whether tiles of the direct kernel hold whole rows of C. With two to four vectors, oneDNN is slower, from the caches
+/// and from memory: 500 x 41 x 200 takes 30 and 38 us, and oneDNN's primitive 33 and 44. With one vector, oneDNN is as
+/// fast from the caches. From memory, on a Zen 5, 6000 x 8 x 150 takes 82 us, and oneDNN 137.
 template <class T>
 bool has_short_rows_for_onednn(const gemm_problem<T>& problem) {
   constexpr std::int64_t lanes = 16, fewest_rows = 96, longest_sum = 256, of_three = 16384, of_four = 8192;
   const std::int64_t columns = (problem.n + lanes - 1) / lanes * lanes;
-  if (columns <= lanes || columns > 4 * lanes || problem.m < fewest_rows || problem.k > longest_sum) return false;
+  if (columns > 4 * lanes || problem.m < fewest_rows || problem.k > longest_sum) return false;
+  if (columns == lanes && !prumo::detail::compiled_for_zen) return false;
   return problem.c.column_stride == 1 && columns * problem.k <= (columns == 4 * lanes ? of_four : of_three);
 }
 

@@ -47,6 +47,9 @@ bool multiplies_few_columns(const gemm_problem<T>& problem) {
   if (is_copied_for_few_rows && (problem.m < 2 * problem.n || problem.n * problem.k > near_elements)) return false;
   if (problem.n <= few) return problem.k >= products_of_a_column * problem.n;
   constexpr std::int64_t lanes = simd_bytes / sizeof(T), products_of_empty_lanes = 40;
+  // Tiles that write whole rows of C are faster, from memory by half, until B no longer fits beside them.
+  constexpr std::int64_t some = 8, longest_of_some = 160, longest = 256;
+  if (problem.m >= many_rows && problem.k <= (problem.n <= some ? longest_of_some : longest)) return false;
   return lanes == 16 && problem.n <= most && problem.k * (lanes - problem.n) >= products_of_empty_lanes * problem.n;
 }
 

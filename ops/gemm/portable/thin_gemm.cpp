@@ -4,8 +4,10 @@
 #include "thin_columns_host.hpp"
 #include "thin_rows_host.hpp"
 #include <prumo/detail/launch.hpp>
+#include <prumo/detail/streaming_store.hpp>
 #include <prumo/spaces.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -55,13 +57,21 @@ void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem) {
   add_parts(ctx.instance(), problem, partition.parts, partial);
 }
 
+/// Whether the program touches more between two calls than the caches hold, or A alone is larger.
+template <class Exec, class T>
+bool is_in_no_cache(const context<Exec>& ctx, const gemm_problem<T>& problem) {
+  const auto bytes = static_cast<std::size_t>(problem.batch * problem.m * problem.k) * sizeof(T);
+  return std::max(bytes, ctx.working_set()) > prumo::detail::last_level_cache_bytes();
+}
+
 template <class Exec, class T>
 void enqueue_rows(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using C = compute_t<T>;
   const host_work work = work_of_rows(problem);
   static const std::string label = "prumo::gemm::rows";
   const auto run = [&]<bool Contiguous>(std::bool_constant<Contiguous>) {
-    thin_rows_kernel<T, Contiguous> kernel(problem, prumo::detail::threads_for(ctx.instance(), work));
+    thin_rows_kernel<T, Contiguous> kernel(problem, prumo::detail::threads_for(ctx.instance(), work),
+                                           is_in_no_cache(ctx, problem));
     const std::int64_t elements = kernel.workspace_elements();
     C* const partial =
         elements > 0 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(elements) * sizeof(C))) : nullptr;

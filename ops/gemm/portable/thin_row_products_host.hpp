@@ -96,6 +96,10 @@ class thin_row_products {
   /// Long rows times a single column.
   static constexpr int high_rows = simd_has_many_registers ? 8 : 4;
   static constexpr std::int64_t longer_row = 512;
+  /// Rows of this length that are multiplied side by side by a single column.
+  static constexpr std::int64_t rows_of_a_column(std::int64_t length) {
+    return length < long_row ? vector::lanes : high_rows;
+  }
 
   /// Rows of A in a block, and columns of B: one as it lies in memory, or several whose vectors alternate. So they are
   /// read in their order, and do not meet in the same sets of a cache.

@@ -22,7 +22,8 @@ class thin_rows_kernel {
   using C = compute_t<T>;
 
  public:
-  thin_rows_kernel(const gemm_problem<T>& problem, std::int64_t threads)
+  /// \param is_in_no_cache whether A comes from memory for sure
+  thin_rows_kernel(const gemm_problem<T>& problem, std::int64_t threads, bool is_in_no_cache)
       : problem_(problem),
         part_length_(part_length(problem)),
         parts_(divide_up(problem.k, part_length_)),
@@ -55,9 +56,11 @@ class thin_rows_kernel {
     // rows are read one after the other. Many columns have so many multiply-adds for an element of A that this costs
     // little if A is near. Kernels for 32 registers have enough of them for the addresses.
     constexpr std::int64_t many_columns = products::many_columns, fewest_columns = sizeof(T) == 2 ? many_columns : 2;
+    constexpr std::int64_t least_ahead = 8192 / static_cast<std::int64_t>(sizeof(T));
     const bool is_far = problem.m > far_elements / problem.k;
-    if (simd_has_many_registers && problem.n >= (is_far ? fewest_columns : many_columns)) {
-      ahead_ = unit * problem.a.row_stride;
+    if (simd_has_many_registers && (is_in_no_cache || problem.n >= (is_far ? fewest_columns : many_columns))) {
+      const std::int64_t rows_of_tile = problem.n == 1 ? products::rows_of_a_column(problem.k) : unit;
+      ahead_ = std::max(rows_of_tile * problem.a.row_stride, least_ahead);
     }
   }
 

@@ -84,9 +84,8 @@ class short_row_reduction {
     const extremes_of_rows<stored> lanes(policy_.flipped != 0);
     reduce_row_groups<key>(reinterpret_cast<const bits*>(source), problem_.row_stride, rows, problem_.columns, results,
                            problem_.result_stride, comes_in_order(),
-                           [&](const auto& group, const auto& of_rows) PRUMO_ALWAYS_INLINE {
-                             return lanes.numbers_of(group.joined(of_rows, lanes));
-                           });
+                           [&](const auto& group, const auto& of_rows)
+                               PRUMO_ALWAYS_INLINE { return lanes.numbers_of(group.joined(of_rows, lanes)); });
   }
 
   /// A loop of its own makes keys, which are then read twice.
