@@ -38,16 +38,23 @@ struct compared_op {
 };
 
 struct device_kind {
-  std::string id;
+  std::string id, name;
   bool is_own = false;
-  bool is_host = false;
+  bool has_threads = false;  ///< a host, but for peers that cannot tell their threads, such as NumPy
+  bool has_transfers = false;
 };
+
+/// Whether a peer's device is compared with one of prumo's: the same processor, or one of its kind.
+bool are_comparable(const device_kind& own, const device_kind& peer) {
+  return own.name == peer.name || (own.has_threads && peer.has_threads) || (own.has_transfers && peer.has_transfers);
+}
 
 std::vector<device_kind> device_kinds(const json& document) {
   std::vector<device_kind> kinds;
   for (const json& device : document.at("devices")) {
-    kinds.push_back({text_of(device.at("id")), is_own_backend(text_of(field(device, "/backend"))),
-                     !field(device, "/threads").is_null()});
+    kinds.push_back({text_of(device.at("id")), text_of(field(device, "/name")),
+                     is_own_backend(text_of(field(device, "/backend"))), !field(device, "/threads").is_null(),
+                     field(device, "/transfers") == true});
   }
   return kinds;
 }
@@ -80,7 +87,7 @@ std::map<op_key, compared_op> compared_ops(const json& document) {
     if (!own.is_own) continue;
     std::vector<std::string> peers;
     for (const device_kind& it : kinds) {
-      if (!it.is_own && it.is_host == own.is_host) peers.push_back(it.id);
+      if (!it.is_own && are_comparable(own, it)) peers.push_back(it.id);
     }
     if (peers.empty()) peers.emplace_back();
     for (const json& result : document.at("results")) {

@@ -86,6 +86,16 @@ TEST(random_shapes, are_summed_up_beside_a_peer) {
                                 HasSubstr("--dtype f32 --cache hot --data resident")));
 }
 
+/// NumPy cannot tell its threads. It runs on the same processor all the same.
+TEST(random_shapes, are_compared_with_a_peer_that_tells_no_threads) {
+  const program_result result = run_prumo(
+      {"bench", "--no-probe", "--no-search", "--random-shapes", "2", "--op", "softmax", "--dtype", "f32", "--cache",
+       "hot", "--time-budget", "60s", "--worker", "own=" + fake_worker_command("--backend openmp --factor softmax=2"),
+       "--worker", "other=" + fake_worker_command("--backend numpy")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("mean ratio"), HasSubstr("peer numpy:0")));
+}
+
 TEST(random_shapes, without_a_peer_are_sorted_by_their_roofline) {
   const program_result result =
       run_prumo(joined({"bench", "--random-shapes", "4", "--op", "add", "--dtype", "f32", "--time-budget", "60s"},
@@ -108,7 +118,7 @@ json results_beside_a_slow_start(const std::string& budget) {
 
 /// If the first cases were taken for usual, there would seem to be no time for most of the others.
 TEST(random_shapes, are_measured_beside_a_peer_that_loads_kernels_at_first) {
-  const json results = results_beside_a_slow_start("12s");
+  const json results = results_beside_a_slow_start("30s");
   std::size_t measured = 0;
   for (const json& it : results) measured += it.at("status") == "ok" ? 1 : 0;
   EXPECT_GE(measured, 100U) << "of 120";
