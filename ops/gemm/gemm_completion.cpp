@@ -43,10 +43,9 @@ class gemm_completion_host_kernel {
       if constexpr (std::is_same_v<R, C>) {
         return epilogue_.finish({c + begin, what_.c.row_stride, rows, count, first_row, begin});
       } else if (!what_.has_bias && what_.activation == activation_function::relu) {
-        const bool has_no_gaps = what_.c.row_stride == count;
-        const std::int64_t runs = has_no_gaps ? 1 : rows, of_run = has_no_gaps ? rows * count : count;
-        for (std::int64_t i = 0; i < runs; ++i) make_relu(c + begin + i * what_.c.row_stride, of_run);
-        return;
+        return for_each_run(rows, count, what_.c.row_stride, [&](std::int64_t i, std::int64_t numbers) {
+          make_relu(c + begin + i * what_.c.row_stride, numbers);
+        });
       }
     }
     C values[stretch];
@@ -104,15 +103,13 @@ class gemm_completion_host_kernel {
       }
       return;
     }
-    const bool has_no_gaps = what_.c.row_stride == count;
-    const std::int64_t runs = has_no_gaps ? 1 : rows, of_run = has_no_gaps ? rows * count : count;
-    for (std::int64_t i = 0; i < runs; ++i) {
+    for_each_run(rows, count, what_.c.row_stride, [&](std::int64_t i, std::int64_t numbers) {
       if constexpr (sizeof(R) < sizeof(C)) {
-        detail::narrow(values + i * count, c + i * what_.c.row_stride, of_run);
+        detail::narrow(values + i * count, c + i * what_.c.row_stride, numbers);
       } else {
-        std::copy_n(values + i * count, of_run, c + i * what_.c.row_stride);
+        std::copy_n(values + i * count, numbers, c + i * what_.c.row_stride);
       }
-    }
+    });
   }
 
   gemm_completion<R> what_;

@@ -29,6 +29,14 @@ struct rows_of_entries {
   std::int64_t row, column;  ///< of C's entry that the first number becomes
 };
 
+/// Calls function(row, count) for the runs of numbers that rows are: all of them are one run if they have no gaps, and
+/// each row is one otherwise.
+template <class Function>
+void for_each_run(std::int64_t rows, std::int64_t columns, std::int64_t stride, const Function& function) {
+  if (stride == columns) return function(std::int64_t{0}, rows * columns);
+  for (std::int64_t row = 0; row < rows; ++row) function(row, columns);
+}
+
 /// The bias and the activation of C, whose type is R.
 template <class R>
 class row_epilogue_host {
@@ -63,10 +71,9 @@ class row_epilogue_host {
  private:
   void activate_rows(const rows_of_entries<C>& numbers) const {
     if (activation_ == activation_function::none) return;
-    if (numbers.stride == numbers.columns) return activate(activation_, numbers.values, numbers.rows * numbers.columns);
-    for (std::int64_t i = 0; i < numbers.rows; ++i) {
-      activate(activation_, numbers.values + i * numbers.stride, numbers.columns);
-    }
+    for_each_run(numbers.rows, numbers.columns, numbers.stride, [&](std::int64_t row, std::int64_t count) {
+      activate(activation_, numbers.values + row * numbers.stride, count);
+    });
   }
 
   template <activation_function Function>

@@ -7,6 +7,7 @@
 /// Windows that do not overlap cut the image into cells: each begins where its window begins and ends where the next
 /// one does. A cell is written by what computes its window. Elements of other windows gather from all that cover them.
 
+#include "plane_walk.hpp"
 #include "pooling_problem.hpp"
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
@@ -129,51 +130,14 @@ KOKKOS_FORCEINLINE_FUNCTION compute_t<T> gathered_gradient(const pooling_backwar
   return sum;
 }
 
-/// How the threads of a device take elements, or cells: neighbours take neighbours in dx.
-struct plane_walk {
-  std::int64_t images, channels, rows, columns;
-  bool channels_last;
-
-  std::int64_t blocks() const { return images * channels * rows * columns; }
-
-  struct position {
-    std::int64_t image, channel, row, column;
-  };
-  KOKKOS_FORCEINLINE_FUNCTION position at(std::int64_t index) const {
-    // A division of 64 bits takes longer than a window.
-    if (index <= std::int64_t{0xffffffff}) return split(static_cast<std::uint32_t>(index));
-    return split(static_cast<std::uint64_t>(index));
-  }
-
- private:
-  template <class Index>
-  KOKKOS_FORCEINLINE_FUNCTION position split(Index rest) const {
-    position result{};
-    if (channels_last) result.channel = split_off(rest, channels);
-    result.column = split_off(rest, columns);
-    result.row = split_off(rest, rows);
-    if (!channels_last) result.channel = split_off(rest, channels);
-    result.image = static_cast<std::int64_t>(rest);
-    return result;
-  }
-  template <class Index>
-  KOKKOS_FORCEINLINE_FUNCTION static std::int64_t split_off(Index& rest, std::int64_t extent) {
-    const auto divisor = static_cast<Index>(extent);
-    const Index quotient = rest / divisor;
-    const auto place = static_cast<std::int64_t>(rest - quotient * divisor);
-    rest = quotient;
-    return place;
-  }
-};
-
 /// On a device a thread takes one element.
 template <pooling_kind Kind, class T>
 class pooling_gather_device_kernel {
  public:
   explicit pooling_gather_device_kernel(const pooling_backward_problem<T>& problem)
       : problem_(problem),
-        walk_{problem.images, problem.channels, problem.height, problem.width,
-              problem.dx.channel_stride == 1 && problem.dx.column_stride != 1} {}
+        walk_(problem.images, problem.channels, problem.height, problem.width,
+              problem.dx.channel_stride == 1 && problem.dx.column_stride != 1) {}
 
   std::int64_t blocks() const { return walk_.blocks(); }
 
@@ -196,10 +160,10 @@ class pooling_cells_device_kernel {
  public:
   explicit pooling_cells_device_kernel(const pooling_backward_problem<T>& problem)
       : problem_(problem),
-        walk_{problem.images, problem.channels,
+        walk_(problem.images, problem.channels,
               cells_along(problem.height, problem.window.row_stride, problem.window.row_padding),
               cells_along(problem.width, problem.window.column_stride, problem.window.column_padding),
-              problem.dx.channel_stride == 1 && problem.dx.column_stride != 1} {}
+              problem.dx.channel_stride == 1 && problem.dx.column_stride != 1) {}
 
   std::int64_t blocks() const { return walk_.blocks(); }
 

@@ -44,7 +44,8 @@ struct device_kind {
   bool has_transfers = false;
 };
 
-/// Whether a peer's device is compared with one of prumo's: the same processor, or one of its kind.
+/// Whether a peer's device can be compared with one of prumo's: both are the same processor, both tell their threads,
+/// or both have memory of their own.
 bool are_comparable(const device_kind& own, const device_kind& peer) {
   return own.name == peer.name || (own.has_threads && peer.has_threads) || (own.has_transfers && peer.has_transfers);
 }

@@ -77,16 +77,6 @@ class direct_narrow {
     }
   }
 
-  /// Bias and bound of a tile. The last vector may begin before the one ahead of it ends.
-  template <int Rows, int Vectors>
-  [[gnu::always_inline]] static void finish(const tile_epilogue<C>& epilogue, std::int64_t last_column,
-                                            vector (&sums)[Rows][Vectors]) {
-    prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
-      const std::int64_t column = j == Vectors - 1 ? last_column : std::int64_t{j} * lanes;
-      sums[i][j] = prumo::maximum(sums[i][j] + vector::load(epilogue.bias + column), vector(epilogue.floor));
-    });
-  }
-
   template <int Rows, int Vectors, class Result>
   static void multiply_tiles(const operand_a& given, const C* b, std::int64_t depth, const area<Result>& c) {
     constexpr std::int64_t line_elements = 64 / static_cast<std::int64_t>(sizeof(C));
@@ -121,7 +111,9 @@ class direct_narrow {
         multiply_products();
       }
       for (; left > 0; --left) multiply_products();
-      if (c.epilogue.bias != nullptr) finish<Rows, Vectors>(c.epilogue, last_column, sums);
+      if (c.epilogue.bias != nullptr) {
+        tile_epilogue<C>::finish(c.epilogue.bias, c.epilogue.floor, sums, last_column);
+      }
       prumo::detail::for_each_register<Rows, 1>([&](int i, int) PRUMO_ALWAYS_INLINE {
         Result* const to = c.to + (row + i) * c.stride;
         direct_panels<C>::template store_sums<Vectors - 1>(sums[i], to);

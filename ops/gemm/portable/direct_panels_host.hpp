@@ -23,16 +23,20 @@ inline namespace PRUMO_INSTRUCTION_SET {
 /// What follows sums while they are in registers: a bias of the columns and a lower bound.
 template <class C>
 struct tile_epilogue {
-  const C* bias =
-      nullptr;  ///< of the columns of a block, and as many behind them as a panel has; null: nothing follows
+  /// The bias of each column of a block. Vectors may read as many numbers behind it as a panel has. If it is null,
+  /// nothing follows.
+  const C* bias = nullptr;
   C floor = 0;  ///< 0 for relu; otherwise negative infinity
 
-  /// Bias and bound of rows of sums, from a column on.
+  /// Adds the bias to rows of sums, and applies the bound.
+  /// \param of_first the bias of the first column
+  /// \param last_column where the last vector begins. It may begin before the one ahead of it ends.
   template <int Rows, int Vectors>
-  [[gnu::always_inline]] static void finish(const C* of_column, C floor, simd<C> (&sums)[Rows][Vectors]) {
+  [[gnu::always_inline]] static void finish(const C* of_first, C floor, simd<C> (&sums)[Rows][Vectors],
+                                            std::int64_t last_column = std::int64_t{Vectors - 1} * simd<C>::lanes) {
     prumo::detail::for_each_register<Vectors, Rows>([&](int j, int i) PRUMO_ALWAYS_INLINE {
-      const auto added = simd<C>::load(of_column + j * simd<C>::lanes);
-      sums[i][j] = prumo::maximum(sums[i][j] + added, simd<C>(floor));
+      const std::int64_t column = j == Vectors - 1 ? last_column : std::int64_t{j} * simd<C>::lanes;
+      sums[i][j] = prumo::maximum(sums[i][j] + simd<C>::load(of_first + column), simd<C>(floor));
     });
   }
 };

@@ -87,9 +87,9 @@ class direct_results {
       return;
     }
     if (has_epilogue_) epilogue_.finish({sums, at.columns, rows, at.columns, at.row + row, at.column});
-    const bool has_no_gaps = c_.row_stride == at.columns;
-    const std::int64_t runs = has_no_gaps ? 1 : rows, of_run = has_no_gaps ? rows * at.columns : at.columns;
-    for (std::int64_t i = 0; i < runs; ++i) write_run(sums + i * at.columns, row_of(at, row + i), of_run);
+    for_each_run(rows, at.columns, c_.row_stride, [&](std::int64_t i, std::int64_t count) {
+      write_run(sums + i * at.columns, row_of(at, row + i), count);
+    });
   }
 
   /// Makes a row of a block of C of its sums.

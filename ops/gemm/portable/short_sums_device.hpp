@@ -69,7 +69,7 @@ struct short_sums_partition {
   std::int64_t groups_of_rows(std::int64_t m) const { return (m + fewest_rows() - 1) / fewest_rows(); }
 };
 
-/// C = alpha A B + beta C for 0 < k <= Depth. Sums are filled up to Depth products with zeros.
+/// C = alpha A B + beta C for 0 < k <= Depth. Sums of fewer products are filled up with zeros.
 ///
 /// \tparam Columns the number of columns of C that a thread has. Between two of them lie those of its neighbours.
 template <class T, int Depth, int Columns>

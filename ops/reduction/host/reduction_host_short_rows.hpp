@@ -75,7 +75,7 @@ class short_row_reduction {
     return converted_at_once<Word> / problem_.columns / rows * rows;
   }
 
-  /// Whether the source comes from memory, and most of what lies there is read.
+  /// Whether rows come from memory in order: no cache holds them, and the gaps between them are small.
   bool comes_in_order() const { return problem_.is_far && problem_.row_stride <= 2 * problem_.columns; }
 
   void find_extremes(const stored* source, std::int64_t rows, result* results) const {

@@ -18,7 +18,7 @@
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
-/// Whether lane_choice() takes few instructions.
+/// Whether the processor has instructions for lane_choice().
 #if defined(__AVX2__)
 inline constexpr bool has_lane_choice = true;
 #else
