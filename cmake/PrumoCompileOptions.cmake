@@ -135,8 +135,9 @@ endfunction()
 # Sources with options of their own are compiled alone. Call it when the target has all of its sources.
 #
 # PRUMO_FOLDERS_AT_ONCE is off with a compiler launcher such as ccache: who changes one source often does not want to wait for
-# its folder. It is off for Debug, for sanitizers and for devices, too, and those builds show what a source forgot to include.
-if(CMAKE_CXX_COMPILER_LAUNCHER
+# its folder. CI compiles what a user without ccache compiles, so it stays on there. It is off for Debug, for sanitizers and for
+# devices, too, and those builds show what a source forgot to include.
+if((CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED ENV{CI})
    OR CMAKE_BUILD_TYPE STREQUAL "Debug"
    OR PRUMO_SANITIZE
    OR Kokkos_ENABLE_CUDA

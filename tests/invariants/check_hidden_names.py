@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that no function of an anonymous namespace has the name of a header's function that a source beside it calls.
+"""Checks that the anonymous namespaces of sources that are compiled as one do not get in each other's way.
 
-Sources of a folder may be compiled as one (prumo_compile_folders_at_once). There, the first function hides the second one
-from what follows in anonymous namespaces. If its parameters can be converted, no compiler says so.
+Sources of a folder may be compiled as one (prumo_compile_folders_at_once), but are not in every build. Two things are found:
+- A function has the name of a header's function that a source beside it calls. It hides that function from what follows in
+  anonymous namespaces. If its parameters can be converted, no compiler says so.
+- Two sources use one name for a type, a variable or a function. Only functions may share a name, because they can have other
+  parameters, and aliases, if they stand for the same type.
 
 usage: check_hidden_names.py ROOT LIST
        check_hidden_names.py --self-test
@@ -21,6 +24,13 @@ FOLDERS = ("backends", "bench", "core", "machine", "nets", "ops", "tests")
 ANONYMOUS = re.compile(r"^namespace \{\n(.*?)^\}  // namespace\n", re.DOTALL | re.MULTILINE)
 # A function at the scope of a namespace: its line begins at the margin.
 FUNCTION = re.compile(r"^(?!return\b|using\b|namespace\b|class\b|struct\b|#|//|\})[\w:\[][\w:<>,*&\[\] ]*[ &*](\w+)\(", re.MULTILINE)
+# What an anonymous namespace declares beside functions, at the margin: an alias, a type, a variable.
+ALIAS = re.compile(r"^using (\w+) = ([^;]*);", re.MULTILINE)
+TYPE = re.compile(r"^(?:struct|class|enum class|enum) (\w+)[^;{]*\{", re.MULTILINE)
+VARIABLE = re.compile(
+    r"^(?!return\b|using\b|namespace\b|template\b|class\b|struct\b|enum\b)(?:[\w:]+ )*[\w:]+(?:<[^;={]*>)?[ &*]+(?:const )?(\w+)(?:\[\w*\])? ?(?:=|\{|;)",
+    re.MULTILINE,
+)
 
 
 def without_comments(text):
@@ -35,6 +45,28 @@ def calls(text, name):
     return re.search(rf"(?<![\w.:>]){name}\(", without_comments(text)) is not None
 
 
+def declarations(text):
+    """What each name of the anonymous namespaces is, without spaces: aliases of one type are equal, nothing else is."""
+    named = {}
+    for block in ANONYMOUS.findall(text):
+        for name, meaning in ALIAS.findall(block):
+            named.setdefault(name, set()).add("alias " + re.sub(r"\s", "", meaning))
+        for kind, pattern in (("type", TYPE), ("variable", VARIABLE), ("function", FUNCTION)):
+            for name in pattern.findall(block):
+                named.setdefault(name, set()).add(kind)
+    return named
+
+
+def clashes_in(root, texts):
+    first = {}
+    for path, text in sorted(texts.items()):
+        for name, meanings in declarations(text).items():
+            other, known = first.setdefault(name, (path, meanings))
+            if other != path and (known != meanings or meanings & {"type", "variable"}):
+                yield (f"{path.relative_to(root)}: {name} is declared in {other.name}, too, where the folder is compiled as "
+                       "one; give it another name")
+
+
 def findings_in(root, listed):
     headers = set()
     for folder in FOLDERS:
@@ -47,6 +79,7 @@ def findings_in(root, listed):
         if path.suffix == ".cpp":
             sources.setdefault((target, path.parent), {})[path] = path.read_text(encoding="utf-8")
     for texts in sources.values():
+        yield from clashes_in(root, texts)
         local = {path: local_functions(text) for path, text in texts.items()}
         for path, names in local.items():
             for name in sorted(names & headers):
@@ -57,21 +90,32 @@ def findings_in(root, listed):
 
 
 def self_test():
-    files = {
-        "bench/a/header.hpp": "int text_of(int value);\n",
-        "bench/a/first.cpp": "namespace {\n\nint {}(long value) {{ return 0; }}\n\n}}  // namespace\n",
-        "bench/a/second.cpp": "int use() { return text_of(1); }  // other_name(1)\n",
-    }
-    for name, expected in {"text_of": 1, "other_name": 0}.items():
-        with tempfile.TemporaryDirectory() as folder:
-            for path, content in files.items():
-                (Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(folder) / path).write_text(content.replace("{}", name).replace("{{", "{").replace("}}", "}"), encoding="utf-8")
-            found = list(findings_in(Path(folder), [f"a {path}" for path in files if path.endswith(".cpp")]))
+    header = "int text_of(int value);\n"
+    use = "int use() { return text_of(1); }  // other_name(1)\n"
+    cases = [
+        ("int text_of(long value) { return 0; }", use, 1),
+        ("int other_name(long value) { return 0; }", use, 0),
+        ("using space = host;", "constexpr int space = 1;", 1),
+        ("using space = host;", "using space = device;", 1),
+        ("using space = host;", "using space = host;", 0),
+        ("constexpr float limit = 1;", "constexpr float limit = 1;", 1),
+        ("std::vector<int> limits(4);", "const std::vector<int> limits{4};", 1),
+        ("struct pair {", "class pair : public base {", 1),
+        ("class pair : public base {", "class other : public base {", 0),
+        ("int sum(int a) { return a; }", "int sum(float a) { return 0; }", 0),
+    ]
+    for first, second, expected in cases:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name) / "bench/a"
+            folder.mkdir(parents=True)
+            (folder / "header.hpp").write_text(header, encoding="utf-8")
+            for path, content in {"first.cpp": first, "second.cpp": second}.items():
+                (folder / path).write_text(f"namespace {{\n\n{content}\n\n}}  // namespace\n", encoding="utf-8")
+            found = list(findings_in(Path(name), ["a bench/a/first.cpp", "a bench/a/second.cpp"]))
         if len(found) != expected:
-            print(f"self-test: {name}: found {found}")
+            print(f"self-test: {first} beside {second}: found {found}")
             return 1
-    print("a hidden name is found")
+    print("names that are hidden or declared twice are found")
     return 0
 
 

@@ -24,8 +24,6 @@ namespace {
 
 using host = Kokkos::DefaultHostExecutionSpace;
 
-constexpr space_kind space = detail::space_kind_of<host>::value;
-
 /// Three-dimensional arrays of integers from -3 to 3.
 template <class T>
 class integers {
