@@ -133,13 +133,18 @@ class softmax_case_base : public operation_case<Exec> {
     }
     const std::uint64_t maxima_tree = whole(kernels::reduction_lanes<T> - 1);
     const std::uint64_t sum_tree = whole(kernels::softmax_lanes<T> - 1);
-    const bool is_at_once = columns <= kernels::softmax_row_at_once<Formula>;
-    const std::uint64_t chunks =
-        is_at_once ? 1 : whole((columns + kernels::softmax_chunk - 1) / kernels::softmax_chunk);
-    counts[flop_kind::minmax] += n + chunks * maxima_tree;
-    counts[flop_kind::add] += 2 * n + chunks * sum_tree;
+    counts[flop_kind::minmax] += n;
+    counts[flop_kind::add] += 2 * n;
     counts[flop_kind::exp] += n;
-    if (chunks == 1) return counts += Derived::count_from_kept() * n;
+    if (columns <= kernels::softmax_row_at_once<Formula, T>) {
+      const std::uint64_t sums = whole(kernels::softmax_sums_of_row(columns));
+      counts[flop_kind::minmax] += maxima_tree;
+      counts[flop_kind::add] += sums * sum_tree + sums - 1;
+      return counts += Derived::count_from_kept() * n;
+    }
+    const std::uint64_t chunks = whole((columns + kernels::softmax_chunk - 1) / kernels::softmax_chunk);
+    counts[flop_kind::minmax] += chunks * maxima_tree;
+    counts[flop_kind::add] += chunks * sum_tree;
     // Each chunk joins what came before it.
     counts[flop_kind::minmax] += chunks;
     counts[flop_kind::compare] += chunks;

@@ -25,10 +25,16 @@ inline namespace PRUMO_INSTRUCTION_SET {
 
 /// Columns that are taken at a time.
 inline constexpr std::int64_t softmax_chunk = 4096;
-/// Columns of a row that is taken at once. If the formula needs exponentials again, a row of several chunks keeps them,
-/// in the second cache. A longer one computes them twice, which costs less than writing and reading them.
-template <class Formula>
-inline constexpr std::int64_t softmax_row_at_once = Formula::keeps_exponentials ? 4 * softmax_chunk : softmax_chunk;
+/// Columns of a row that is taken at once, at most. If the formula needs exponentials again, a row of several chunks
+/// keeps 256 KiB of them, in the second cache. A longer one computes them twice.
+template <class Formula, class C>
+inline constexpr std::int64_t softmax_row_at_once =
+    Formula::keeps_exponentials ? std::int64_t{1 << 18} / sizeof(plain_scalar_t<C>) : softmax_chunk;
+/// Columns of such a row whose exponentials are added up in one go, at most, because errors grow with a sum's length.
+inline constexpr std::int64_t softmax_most_in_sum = 4 * softmax_chunk;
+inline constexpr std::int64_t softmax_sums_of_row(std::int64_t columns) {
+  return (columns + softmax_most_in_sum - 1) / softmax_most_in_sum;
+}
 /// The statistics of a row, at most: every thread that writes a part of it joins them all.
 inline constexpr std::int64_t softmax_most_segments = 1024;
 
@@ -62,7 +68,7 @@ class softmax_row {
   /// whether the target is not in a near cache.
   void finish_short(std::int64_t columns, const T* ahead, bool far) const {
     const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
-    with_neighbours<softmax_row_at_once<Formula>>(
+    with_neighbours<softmax_row_at_once<Formula, C>>(
         0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
   }
 
@@ -135,13 +141,46 @@ class softmax_row {
     const softmax_row_stretch<T> values(source, columns);
     const C shift = softmax_shift(values.maximum());
     if constexpr (Formula::keeps_exponentials) {
-      alignas(streaming_unit) C kept[softmax_row_at_once<Formula> + softmax_row_stretch<T>::most_added];
-      const C factor = Formula::row_factor(values.template sum_of_exponentials<true>(shift, kept, ask));
-      write(0, columns, static_cast<const C*>(kept), from_kept{shift, factor});
+      if constexpr (std::is_same_v<T, C>) {
+        if (may_keep_in_target(columns)) return finish_kept(values, source, columns, shift, target_, ask);
+      }
+      alignas(streaming_unit) C kept[softmax_row_at_once<Formula, C> + softmax_row_stretch<T>::most_added];
+      finish_kept(values, source, columns, shift, kept, ask);
     } else {
       const C factor = Formula::row_factor(values.template sum_of_exponentials<false>(shift, nullptr, ask));
       write(0, columns, source, from_value{shift, factor});
     }
+  }
+
+  /// Whether exponentials are kept where the results go. A row that fits the nearest cache is faster with an array of
+  /// its own. In place, the last vector of a stretch would read what was written by the one before it.
+  bool may_keep_in_target(std::int64_t columns) const {
+    constexpr std::int64_t shortest = 16384 / sizeof(T);
+    return columns >= shortest && target_stride_ == 1 && !streaming_ && target_ != source_;
+  }
+
+  /// \param values the whole row
+  /// \param kept room for the row or, if this is shorter, for a vector
+  void finish_kept(const softmax_row_stretch<T>& values, const T* source, std::int64_t columns, C shift, C* kept,
+                   const softmax_prefetch<T>& ask) const {
+    const C total = columns <= softmax_most_in_sum ? values.template sum_of_exponentials<true>(shift, kept, ask)
+                                                   : sum_of_several(source, columns, shift, kept, ask);
+    write(0, columns, static_cast<const C*>(kept), from_kept{shift, Formula::row_factor(total)});
+  }
+
+  /// The sum of a row's exponentials from several sums. These are equally long, so that the last one takes a vector,
+  /// too.
+  [[gnu::noinline]] static C sum_of_several(const T* source, std::int64_t columns, C shift, C* kept,
+                                            const softmax_prefetch<T>& ask) {
+    constexpr std::int64_t unit = softmax_lanes<C> * 2;
+    const std::int64_t units = softmax_sums_of_row(columns) * unit;
+    const std::int64_t length = (columns + units - 1) / units * unit;
+    C total = softmax_row_stretch<T>(source, length).template sum_of_exponentials<true>(shift, kept, ask);
+    for (std::int64_t at = length; at < columns; at += length) {
+      const softmax_row_stretch<T> values(source + at, std::min(length, columns - at));
+      total = total + values.template sum_of_exponentials<true>(shift, kept + at, ask.from(at));
+    }
+    return total;
   }
 
   [[gnu::noinline]] static void add_to(softmax_statistics<C>& found, const T* source, std::int64_t length,
@@ -259,7 +298,7 @@ class softmax_host_kernel {
   void finish_row(std::int64_t row, T* target, bool far, bool streaming) const {
     const softmax_row<T, Formula> of_row(problem_, row, target, streaming);
     const std::int64_t columns = problem_.columns;
-    if (columns <= softmax_row_at_once<Formula>) {
+    if (columns <= softmax_row_at_once<Formula, C>) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
       of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far);

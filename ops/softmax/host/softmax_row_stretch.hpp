@@ -42,6 +42,11 @@ struct softmax_prefetch {
   const T* next;
   const T* target;
 
+  /// The same for what comes after `at` elements.
+  softmax_prefetch from(std::int64_t at) const {
+    return {next == nullptr ? nullptr : next + at, target == nullptr ? nullptr : target + at};
+  }
+
   template <class Count>
   [[gnu::always_inline]] void operator()([[maybe_unused]] std::int64_t at, [[maybe_unused]] Count count) const {
 #if defined(__GNUC__)
