@@ -101,12 +101,19 @@ bool is_thin(const gemm_problem<T>& given) {
 }
 
 /// Whether these kernels are faster than the host's library, too. Units for matrix products multiply bf16 faster,
-/// unless there are one or two rows or columns, or up to four with few of the others.
+/// unless there are one or two rows or columns, or up to four with few of the others. A Zen 5 has no such units: oneDNN
+/// reads a long A more slowly there, from memory by a factor of up to six. 5000 x 3 x 500 takes 46 us from the caches
+/// and 68 from memory, and oneDNN 126 and 396. From memory 9000 x 8 x 130 takes 86 us, and oneDNN 147, but 71 and 50
+/// from the caches.
 template <class T>
 bool is_thin_for_library(const gemm_problem<T>& problem) {
-  constexpr std::int64_t most_of_bf16 = 2, more_of_bf16 = 4, many = 128;
+  constexpr std::int64_t most_of_bf16 = 2, more_of_bf16 = 4, many = 128, few_on_zen = 5, long_sum_on_zen = 256;
+  if (!is_thin(problem)) return false;
+  if constexpr (!std::is_same_v<T, bf16>) return true;
   const std::int64_t columns = std::min(problem.m, problem.n), rows = std::max(problem.m, problem.n);
-  return is_thin(problem) && (!std::is_same_v<T, bf16> || columns <= (rows < many ? more_of_bf16 : most_of_bf16));
+  if (columns <= (rows < many ? more_of_bf16 : most_of_bf16)) return true;
+  return prumo::detail::compiled_for_zen && !takes_columns(with_few_columns(problem)) &&
+         (columns <= few_on_zen || problem.k >= long_sum_on_zen);
 }
 
 /// C = alpha A B + beta C of a thin problem on a host, in any strides.
