@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
+#include "device_choice.hpp"
 #include "direct_gemm.hpp"
 #include "gemm_completion.hpp"
-#include "short_sums.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/check.hpp>
 #include <prumo/detail/host/prefetch.hpp>
@@ -48,7 +48,7 @@ struct gemm_operation {
 
   /// On a host the portable kernels for thin and direct products come first: the BLAS computes them in tiles that are
   /// mostly empty, and copies more than it multiplies. Before some of them comes oneDNN. On a device it comes first for
-  /// short sums.
+  /// short sums and for few long rows times a vector.
   template <class Exec>
   static std::span<const backend::gemm_candidate<Exec, T>> candidates(const problem& of) {
     const auto list = [](bool has_epilogue, bool portable_first) {
@@ -72,9 +72,9 @@ struct gemm_operation {
       }
       return libraries;
     } else {
-      static const auto of_plain_products = list(false, false), of_short_sums = list(false, true);
+      static const auto of_plain_products = list(false, false), portable_first = list(false, true);
       static const auto of_products_with_epilogue = list(true, false);
-      if (backend::has_short_sums_for_device(of)) return of_short_sums;
+      if (backend::has_short_sums_for_device(of) || backend::is_vector_product_for_device(of)) return portable_first;
       return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
     }
   }

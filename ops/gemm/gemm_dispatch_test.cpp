@@ -197,6 +197,25 @@ TEST(gemm_dispatch, a_device_computes_short_sums_without_its_library) {
   EXPECT_EQ(name(dtype::bf16, 1000, 1000, 8), library);
 }
 
+TEST(gemm_dispatch, a_device_multiplies_few_long_rows_by_a_vector_without_its_library) {
+  if (is_host_space<space>) GTEST_SKIP() << "the default execution space is a host";
+  const auto name = [](dtype type, std::int64_t m, std::int64_t n, std::int64_t k, transposition of_b) {
+    const bool transposed = of_b == transposition::yes;
+    const array_ref a(nullptr, type, {m, k}), b(nullptr, type, {transposed ? n : k, transposed ? k : n});
+    return gemm_implementation(space{}, transposition::no, of_b, 1, a, b, 0, array_ref(nullptr, type, {m, n}));
+  };
+  const std::string_view library = name(dtype::f32, 1000, 1000, 1000, transposition::no);
+  for (const dtype type : {dtype::f32, dtype::f16, dtype::bf16}) {
+    EXPECT_EQ(name(type, 14, 1, 2120, transposition::no), "portable");
+    EXPECT_EQ(name(type, 1, 14, 2120, transposition::yes), "portable");
+    EXPECT_EQ(name(type, 1, 14, 2120, transposition::no), library) << "columns of B lie side by side";
+    EXPECT_EQ(name(type, 101, 1, 2120, transposition::no), library);
+    EXPECT_EQ(name(type, 14, 1, 999, transposition::no), library);
+    EXPECT_EQ(name(type, 14, 1, 1'000'000, transposition::no), library);
+  }
+  EXPECT_EQ(name(dtype::f64, 14, 1, 2120, transposition::no), library);
+}
+
 TEST(gemm_dispatch, verbose_tells_the_candidates) {
   // Not so small that libraries are asked last.
   const Kokkos::View<f16**, host> a("a", 70, 70);

@@ -32,12 +32,15 @@ struct gemv_operation {
   static std::string region_details(const problem&) { return std::string(type); }
 
   /// The time goes into reading the matrix. On a host the portable kernels come first: they read it once, whatever its
-  /// shape is. On devices the vendors' kernels come first: they read a large matrix once, and ours are not measured.
+  /// shape is. On devices the vendors' kernels come first, which are faster for most shapes, but not for few long rows.
   template <class Exec>
-  static std::span<const backend::gemv_candidate<Exec, T>> candidates(const problem&) {
-    static const auto list = backend::joined_candidates<backend::gemv_candidate<Exec, T>>(
-        backend::vendor_gemv_candidates<Exec, T>(), backend::portable_gemv_candidate<Exec, T>(), is_host_space<Exec>);
-    return list;
+  static std::span<const backend::gemv_candidate<Exec, T>> candidates(const problem& of) {
+    const auto list = [](bool portable_first) {
+      return backend::joined_candidates<backend::gemv_candidate<Exec, T>>(
+          backend::vendor_gemv_candidates<Exec, T>(), backend::portable_gemv_candidate<Exec, T>(), portable_first);
+    };
+    static const auto portable_first = list(true), vendor_first = list(false);
+    return is_host_space<Exec> || backend::has_few_long_rows(of) ? portable_first : vendor_first;
   }
 
   template <class Exec>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_form.hpp"
+#include "device_choice.hpp"
 #include "direct_gemm.hpp"
 #include "gemm_completion.hpp"
 #include "portable_gemm_device.hpp"
 #include "portable_gemm_host.hpp"
-#include "short_sums.hpp"
 #include "short_sums_device.hpp"
 #include "thin_gemm.hpp"
 #include <prumo/detail/launch.hpp>
@@ -111,6 +111,9 @@ template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
   if constexpr (has_short_sums_kernel<T>) {
     if (has_short_sums_for_device(problem)) return enqueue_short_sums_on_device(ctx, problem);
+    if (is_vector_product_for_device(problem)) {
+      return enqueue_vector_product_on_device(ctx, as_matrix_and_vector(problem));
+    }
   }
   if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
   if constexpr (sizeof(T) == 2) {

@@ -2,8 +2,7 @@
 // The kernel of devices for sums of few products: on the host, thread by thread, and how it shares out C on devices of
 // any size. And which products it takes.
 
-#include "short_sums.hpp"
-
+#include "device_choice.hpp"
 #include "emulated_team.hpp"
 #include "portable/short_sums_device.hpp"
 

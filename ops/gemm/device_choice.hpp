@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gemm_problem.hpp"
+#include "gemv_problem.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -36,6 +37,18 @@ bool has_short_sums_for_device(const gemm_problem<T>& problem) {
   const std::int64_t rows = has_rows ? problem.m : problem.n, columns = has_rows ? problem.n : problem.m;
   const bool is_long = columns <= short_row && rows * problem.k >= many_elements;
   return problem.k <= (is_long ? of_matrix_units : most);
+}
+
+/// Whether a product on a device is one of few long rows and a vector, which the kernels of gemv compute faster than
+/// the device's library.
+template <class T>
+bool is_vector_product_for_device([[maybe_unused]] const gemm_problem<T>& problem) {
+  if constexpr (has_short_sums_kernel<T>) {
+    return problem.mode == gemm_mode::strict && problem.batch == 1 && !problem.has_epilogue() &&
+           std::min(problem.m, problem.n) == 1 && has_few_long_rows(as_matrix_and_vector(problem));
+  } else {
+    return false;
+  }
 }
 
 }  // namespace prumo::backend
