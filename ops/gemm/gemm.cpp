@@ -74,7 +74,7 @@ struct gemm_operation {
     } else {
       static const auto of_plain_products = list(false, false), portable_first = list(false, true);
       static const auto of_products_with_epilogue = list(true, false);
-      if (backend::has_short_sums_for_device(of) || backend::is_vector_product_for_device(of)) return portable_first;
+      if (backend::has_short_sums_for_device(of) || backend::has_few_long_rows_for_device(of)) return portable_first;
       return of.has_epilogue() ? of_products_with_epilogue : of_plain_products;
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
+#include "device_choice.hpp"
 #include "gemm_completion.hpp"
 #include <prumo/check.hpp>
 #include <prumo/gemv.hpp>
@@ -40,7 +41,8 @@ struct gemv_operation {
           backend::vendor_gemv_candidates<Exec, T>(), backend::portable_gemv_candidate<Exec, T>(), portable_first);
     };
     static const auto portable_first = list(true), vendor_first = list(false);
-    return is_host_space<Exec> || backend::has_few_long_rows(of) ? portable_first : vendor_first;
+    return is_host_space<Exec> || backend::has_few_long_rows_for_device(of.as_product()) ? portable_first
+                                                                                         : vendor_first;
   }
 
   template <class Exec>

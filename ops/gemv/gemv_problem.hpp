@@ -8,7 +8,6 @@
 #include <prumo/backend/candidate.hpp>
 
 #include <cstdint>
-#include <type_traits>
 
 namespace prumo::backend {
 
@@ -66,20 +65,6 @@ constexpr gemv_problem<T> as_matrix_and_vector(const gemm_problem<T>& given) {
   problem.y_stride = product.c.row_stride;
   return problem;
 }
-
-/// Whether a matrix has few rows, which are long and lie in memory, so that a device's kernel in Kokkos is faster than
-/// its library. Measured on an H200 in f32 and bf16: cuBLAS takes 1.1 to 2.5 times as long for 100 x 1000, 14 x 2120,
-/// 12 x 30000 and 2 x 1000000 from the cache, and more from memory. It is faster for 3000 x 700 and 4096 x 4096.
-template <class T>
-constexpr bool has_few_long_rows(const gemv_problem<T>& problem) {
-  constexpr std::int64_t few_rows = 100, long_row = 1000, most_elements = std::int64_t{1} << 22;
-  return !std::is_same_v<T, double> && problem.a.column_stride == 1 && problem.m <= few_rows && problem.n >= long_row &&
-         problem.m * problem.n <= most_elements;
-}
-
-/// Computes the product by the kernels in Kokkos on a device.
-template <class Exec, class T>
-void enqueue_vector_product_on_device(context<Exec>& ctx, const gemv_problem<T>& problem);
 
 template <class T>
 struct blas_vector_form;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "blas_vector_form.hpp"
+#include "device_choice.hpp"
 #include "gemm_completion.hpp"
 #include "portable_gemv_device_columns.hpp"
 #include "portable_gemv_device_rows.hpp"
@@ -55,26 +56,28 @@ void enqueue_columns_on_device(context<Exec>& ctx, const gemv_problem<T>& proble
                               gemv_columns_device_kernel<T, Elements>(problem, tiles, partial, counters));
 }
 
-}  // namespace
-
 /// Whole packs where the matrix allows them, in the direction in which its elements lie closer together.
 template <class Exec, class T>
-void enqueue_vector_product_on_device([[maybe_unused]] context<Exec>& ctx,
-                                      [[maybe_unused]] const gemv_problem<T>& problem) {
-  if constexpr (!is_host_space<Exec>) {
-    constexpr int pack = prumo::detail::device_pack_elements<T>;
-    const gemm_matrix<const T>& a = problem.a;
-    const bool by_columns = problem.m > 1 && (problem.n == 1 || a.row_stride < a.column_stride);
-    if (by_columns && loads_packs(a.data, a.row_stride, a.column_stride, problem.n)) {
-      enqueue_columns_on_device<T, pack>(ctx, problem);
-    } else if (by_columns) {
-      enqueue_columns_on_device<T, 1>(ctx, problem);
-    } else if (loads_packs(a.data, a.column_stride, a.row_stride, problem.m)) {
-      enqueue_rows_on_device<T, pack>(ctx, problem);
-    } else {
-      enqueue_rows_on_device<T, 1>(ctx, problem);
-    }
+void enqueue_on_device(context<Exec>& ctx, const gemv_problem<T>& problem) {
+  constexpr int pack = prumo::detail::device_pack_elements<T>;
+  const gemm_matrix<const T>& a = problem.a;
+  const bool by_columns = problem.m > 1 && (problem.n == 1 || a.row_stride < a.column_stride);
+  if (by_columns && loads_packs(a.data, a.row_stride, a.column_stride, problem.n)) {
+    enqueue_columns_on_device<T, pack>(ctx, problem);
+  } else if (by_columns) {
+    enqueue_columns_on_device<T, 1>(ctx, problem);
+  } else if (loads_packs(a.data, a.column_stride, a.row_stride, problem.m)) {
+    enqueue_rows_on_device<T, pack>(ctx, problem);
+  } else {
+    enqueue_rows_on_device<T, 1>(ctx, problem);
   }
+}
+
+}  // namespace
+
+template <class Exec, class T>
+void enqueue_vector_product([[maybe_unused]] context<Exec>& ctx, [[maybe_unused]] const gemm_problem<T>& problem) {
+  if constexpr (!is_host_space<Exec>) enqueue_on_device(ctx, as_matrix_and_vector(problem));
 }
 
 template <class Exec, class T>
@@ -84,7 +87,7 @@ gemv_candidate<Exec, T> portable_gemv_candidate() {
             if constexpr (is_host_space<Exec>) {
               enqueue_thin_product(ctx, problem.as_product());
             } else {
-              enqueue_vector_product_on_device(ctx, problem);
+              enqueue_on_device(ctx, problem);
             }
           }};
 }
@@ -97,8 +100,8 @@ void run_canonical_gemv(const gemv_problem<T>& problem) {
 template void run_canonical_gemv(const gemv_problem<counted<float>>&);
 template void run_canonical_gemv(const gemv_problem<counted<double>>&);
 
-#define PRUMO_INSTANTIATE_PORTABLE_GEMV(Space, T)                                                   \
-  template void enqueue_vector_product_on_device<Space, T>(context<Space>&, const gemv_problem<T>&); \
+#define PRUMO_INSTANTIATE_PORTABLE_GEMV(Space, T)                                          \
+  template void enqueue_vector_product<Space, T>(context<Space>&, const gemm_problem<T>&); \
   template gemv_candidate<Space, T> portable_gemv_candidate<Space, T>();
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, float)
 PRUMO_FOR_EACH_SPACE(PRUMO_INSTANTIATE_PORTABLE_GEMV, double)

@@ -111,9 +111,7 @@ template <class Exec, class T>
 void enqueue_on_device(context<Exec>& ctx, const gemm_problem<T>& problem) {
   if constexpr (has_short_sums_kernel<T>) {
     if (has_short_sums_for_device(problem)) return enqueue_short_sums_on_device(ctx, problem);
-    if (is_vector_product_for_device(problem)) {
-      return enqueue_vector_product_on_device(ctx, as_matrix_and_vector(problem));
-    }
+    if (has_few_long_rows_for_device(problem)) return enqueue_vector_product(ctx, problem);
   }
   if (!problem.has_epilogue()) return enqueue_tiles_on_device<Exec, T>(ctx, problem, nullptr);
   if constexpr (sizeof(T) == 2) {
