@@ -81,10 +81,7 @@ class softmax_bounds {
     const double tiles = whole(columns, 2048);
     take(8 + 1 + 3 + 10 + tiles + (2 * 5 + 8), tiles + 4 + 3);
     // A host's row that is taken at once, or chunks within segments, and segments within the row.
-    if (columns <= kernels::softmax_row_at_once<kernels::softmax_formula, C>) {
-      take(lanes_deep(std::min(columns, kernels::softmax_most_in_sum)) + whole(columns, kernels::softmax_most_in_sum),
-           0);
-    }
+    take(lanes_deep(std::min(columns, kernels::softmax_most_in_sum)) + whole(columns, kernels::softmax_most_in_sum), 0);
     const double chunks = whole(std::min(columns, kernels::softmax_segment(columns)), chunk);
     const std::int64_t segments = kernels::softmax_segments(columns);
     take(lanes_deep(std::min(columns, chunk)) + chunks + (segments > 1 ? lanes_deep(segments) : 0), chunks + 1);

@@ -41,7 +41,7 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
                          softmax_side_by_side_kernel<T, Formula>(problem, streaming), work);
   }
   constexpr std::int64_t rows_per_worker = 4;  // that make even shares
-  if (problem.columns <= softmax_row_at_once<Formula, C> || problem.rows >= workers * rows_per_worker) {
+  if (problem.columns <= softmax_row_at_once<Formula, T> || problem.rows >= workers * rows_per_worker) {
     return launch_blocks(ctx.instance(), rows_label, softmax_host_kernel<T, Formula>(problem, workers, streaming),
                          work);
   }

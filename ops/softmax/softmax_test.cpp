@@ -40,7 +40,8 @@ constexpr extents shapes_of_every_kernel[] = {
     {100, 63},    {77, 65},    {130, 127},  {33, 129},    {2, 50257},   {300001, 1}, {1, 1},       {1, 7},
     {2, 5},       {120000, 5}, {85000, 7},  {60000, 11},  {40000, 33},  {300, 255},  {300, 20001}, {140, 60001},
     {1001, 2},    {600001, 2}, {70001, 4},  {30001, 8},   {45, 9283},   {70, 25003}, {40, 50257},  {20, 100003},
-    {700, 40001}, {7, 300001}, {3, 900007}, {5, 16385},   {3, 32769},   {2, 65536},  {2, 65537}};
+    {700, 40001}, {7, 300001}, {3, 900007}, {5, 16385},   {3, 32769},   {2, 65536},  {2, 65537},   {3, 262144},
+    {2, 262145}};
 
 /// A host writes these past its caches. It collects several of the shorter rows first, and writes the longer ones one
 /// by one. Some rows end within a cache line. The shortest ones are computed side by side, some types on some machines.
@@ -113,7 +114,7 @@ class softmax_types : public testing::Test {
 TYPED_TEST_SUITE(softmax_types, tests::all_scalars);
 
 /// Lengths that take a kernel each: short rows, tiles, one chunk, one team, scratch memory, segments.
-constexpr std::int64_t lengths[] = {2, 3, 4, 8, 10, 33, 64, 150, 1000, 4096, 5000, 20000, 33000, 100000};
+constexpr std::int64_t lengths[] = {2, 3, 4, 8, 10, 33, 64, 150, 1000, 4096, 5000, 20000, 33000, 100000, 262145};
 /// As many rows as some kernels take at a time, and more.
 constexpr std::int64_t many_rows = 70;
 

@@ -18,23 +18,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
+#include <vector>
 
 namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 /// Columns that are taken at a time.
 inline constexpr std::int64_t softmax_chunk = 4096;
-/// Columns of a row that is taken at once, at most. If the formula needs exponentials again, a row of several chunks
-/// keeps 256 KiB of them, in the second cache. A longer one computes them twice.
-template <class Formula, class C>
+/// Columns of a row of T that is taken at once, at most. If the formula needs exponentials again, a row of several
+/// chunks keeps them, in the second cache: 256 KiB, or 1 MiB for numbers of 16 bits, which take longer to convert than
+/// to read. A longer row computes them twice.
+template <class Formula, class T>
 inline constexpr std::int64_t softmax_row_at_once =
-    Formula::keeps_exponentials ? std::int64_t{1 << 18} / sizeof(plain_scalar_t<C>) : softmax_chunk;
+    Formula::keeps_exponentials
+        ? (sizeof(T) == 2 ? std::int64_t{1 << 20} : std::int64_t{1 << 18}) / sizeof(plain_scalar_t<compute_t<T>>)
+        : softmax_chunk;
 /// Columns of such a row whose exponentials are added up in one go, at most, because errors grow with a sum's length.
 inline constexpr std::int64_t softmax_most_in_sum = 4 * softmax_chunk;
 inline constexpr std::int64_t softmax_sums_of_row(std::int64_t columns) {
   return (columns + softmax_most_in_sum - 1) / softmax_most_in_sum;
 }
+/// What a thread keeps of a long row, which is too much for the stack of some systems' threads. It stays there for the
+/// next row. \tparam Use what for: different ones are different memory
+template <class Element, int Use>
+Element* softmax_memory_of_thread(std::int64_t count) {
+  thread_local std::vector<Element> memory;
+  if (std::ssize(memory) < count) memory.resize(static_cast<std::size_t>(count));
+  return memory.data();
+}
+
 /// The statistics of a row, at most: every thread that writes a part of it joins them all.
 inline constexpr std::int64_t softmax_most_segments = 1024;
 
@@ -68,7 +82,7 @@ class softmax_row {
   /// whether the target is not in a near cache.
   void finish_short(std::int64_t columns, const T* ahead, bool far) const {
     const softmax_prefetch<T> ask{ahead, far && target_stride_ == 1 && !streaming_ ? target_ : nullptr};
-    with_neighbours<softmax_row_at_once<Formula, C>>(
+    with_neighbours<softmax_row_at_once<Formula, T>>(
         0, columns, [=, this](const T* source) { finish_neighbours(source, columns, ask); });
   }
 
@@ -106,6 +120,9 @@ class softmax_row {
   }
 
  private:
+  /// Uses of a thread's memory.
+  enum { kept_exponentials, gathered_elements };
+
   /// The last step, for numbers and for vectors.
   struct from_kept {
     static constexpr bool takes_vectors = true;
@@ -130,10 +147,16 @@ class softmax_row {
   void with_neighbours(std::int64_t column, std::int64_t count, const Work& work) const {
     const T* const first = source_ + column * source_stride_;
     if (source_stride_ == 1) return work(first);
+    const auto gather = [&](T* to) {
+      for (std::int64_t i = 0; i < count; ++i) to[i] = first[i * source_stride_];
+      work(to);
+    };
+    if constexpr (Most > softmax_most_in_sum) {
+      if (count > softmax_most_in_sum) return gather(softmax_memory_of_thread<T, gathered_elements>(count));
+    }
     // The constructors of 16-bit numbers clear this array, so it is not there for rows without gaps.
-    T gathered[Most];
-    for (std::int64_t i = 0; i < count; ++i) gathered[i] = first[i * source_stride_];
-    work(gathered);
+    T gathered[std::min(Most, softmax_most_in_sum)];
+    gather(gathered);
   }
 
   [[gnu::noinline]] void finish_neighbours(const T* source, std::int64_t columns,
@@ -144,7 +167,11 @@ class softmax_row {
       if constexpr (std::is_same_v<T, C>) {
         if (may_keep_in_target(columns)) return finish_kept(values, source, columns, shift, target_, ask);
       }
-      alignas(streaming_unit) C kept[softmax_row_at_once<Formula, C> + softmax_row_stretch<T>::most_added];
+      if (columns > softmax_most_in_sum) {
+        return finish_kept(values, source, columns, shift, softmax_memory_of_thread<C, kept_exponentials>(columns),
+                           ask);
+      }
+      alignas(streaming_unit) C kept[softmax_most_in_sum + softmax_row_stretch<T>::most_added];
       finish_kept(values, source, columns, shift, kept, ask);
     } else {
       const C factor = Formula::row_factor(values.template sum_of_exponentials<false>(shift, nullptr, ask));
@@ -298,7 +325,7 @@ class softmax_host_kernel {
   void finish_row(std::int64_t row, T* target, bool far, bool streaming) const {
     const softmax_row<T, Formula> of_row(problem_, row, target, streaming);
     const std::int64_t columns = problem_.columns;
-    if (columns <= softmax_row_at_once<Formula, C>) {
+    if (columns <= softmax_row_at_once<Formula, T>) {
       // While a row is computed the next one can be on its way: nothing but arithmetic is going on.
       const bool next = problem_.source_column_stride == 1 && row + 1 < problem_.rows;
       of_row.finish_short(columns, next ? problem_.source + (row + 1) * problem_.source_row_stride : nullptr, far);
