@@ -57,10 +57,10 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   // Where C is written as it is in registers, products of short sums take little longer than writing C.
   // Sums of two to four products of bf16 take a Zen 5 1.1 to 1.6 times oneDNN's time from the caches, and 0.75 to 1
   // from memory.
-  constexpr std::int64_t of_f16 = 32, of_bf16 = 4, of_bf16_on_zen = 1, near_entries = std::int64_t{1} << 22;
-  constexpr std::int64_t sum_of_short_row = 64, short_row = 64;
-  const bool is_near = prumo::detail::compiled_for_zen && problem.m * problem.n <= near_entries;
-  const std::int64_t of_narrow = is_near ? of_bf16_on_zen : of_bf16, shortest_sum = is_f16 ? of_f16 : of_narrow;
+  constexpr std::int64_t near_entries = std::int64_t{1} << 22, short_row = 64;
+  const bool is_near_on_zen = prumo::detail::compiled_for_zen && problem.m * problem.n <= near_entries;
+  const std::int64_t sum_of_bf16 = is_near_on_zen ? 1 : 4;
+  const std::int64_t shortest_sum = is_f16 ? 32 : sum_of_bf16, sum_of_short_row = is_f16 ? 64 : sum_of_bf16;
   constexpr std::int64_t few_rows = 3, more_rows = is_f16 ? 8 : 24, short_sum = 32;
   constexpr std::int64_t far_elements = std::int64_t{1} << 18;
   constexpr std::int64_t few_columns = is_f16 ? 16 : 0, sum_of_few_columns = 192;
@@ -73,7 +73,7 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   if (problem.has_epilogue()) {
     if (stores_sums && turned.k <= std::max(sum_with_epilogue, shortest_sum)) return true;
     if (turned.k <= sum_of_far_entries && turned.m * turned.n >= far_entries) return true;
-  } else if (stores_sums && turned.k <= (is_f16 && turned.n <= short_row ? sum_of_short_row : shortest_sum)) {
+  } else if (stores_sums && turned.k <= (turned.n <= short_row ? sum_of_short_row : shortest_sum)) {
     return true;
   }
   if (turned.b.column_stride != 1) return false;

@@ -103,8 +103,8 @@ bool is_thin(const gemm_problem<T>& given) {
 /// Whether these kernels are faster than the host's library, too. Units for matrix products multiply bf16 faster,
 /// unless there are one or two rows or columns, or up to four with few of the others. A Zen 5 has no such units: oneDNN
 /// reads a long A more slowly there, from memory by a factor of up to six. 5000 x 3 x 500 takes 46 us from the caches
-/// and 68 from memory, and oneDNN 126 and 396. From memory 9000 x 8 x 130 takes 86 us, and oneDNN 147, but 71 and 50
-/// from the caches.
+/// and 68 us from memory; oneDNN takes 126 and 396 us. 9000 x 8 x 130 takes 71 us from the caches and 86 us from
+/// memory; oneDNN takes 50 and 147 us.
 template <class T>
 bool is_thin_for_library(const gemm_problem<T>& problem) {
   constexpr std::int64_t most_of_bf16 = 2, more_of_bf16 = 4, many = 128, few_on_zen = 5, long_sum_on_zen = 256;

@@ -40,8 +40,8 @@ inline constexpr std::int64_t softmax_most_in_sum = 4 * softmax_chunk;
 inline constexpr std::int64_t softmax_sums_of_row(std::int64_t columns) {
   return (columns + softmax_most_in_sum - 1) / softmax_most_in_sum;
 }
-/// What a thread keeps of a long row, which is too much for the stack of some systems' threads. It stays there for the
-/// next row. \tparam Use what for: different ones are different memory
+/// Memory of the calling thread for a long row, which would not fit the stacks of threads on some systems. The thread
+/// keeps the memory for the next row. Each use has memory of its own.
 template <class Element, int Use>
 Element* softmax_memory_of_thread(std::int64_t count) {
   thread_local std::vector<Element> memory;

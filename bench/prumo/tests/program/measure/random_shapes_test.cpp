@@ -86,7 +86,7 @@ TEST(random_shapes, are_summed_up_beside_a_peer) {
                                 HasSubstr("--dtype f32 --cache hot --data resident")));
 }
 
-/// NumPy cannot tell its threads. It runs on the same processor all the same.
+/// NumPy does not report its threads, but it runs on the same processor.
 TEST(random_shapes, are_compared_with_a_peer_that_tells_no_threads) {
   const program_result result = run_prumo(
       {"bench", "--no-probe", "--no-search", "--random-shapes", "2", "--op", "softmax", "--dtype", "f32", "--cache",
