@@ -5,7 +5,9 @@
 
 set(_prumo_warnings -Wall -Wextra -Wshadow -Wconversion -Wnon-virtual-dtor)
 if(Kokkos_ENABLE_CUDA)
-  # nvcc generates code for the host compiler, and this code has old-style casts, extra parentheses and line directives.
+  # nvcc generates code for the host compiler, and this code has old-style casts, extra parentheses, line directives, and
+  # types that it declares a second time.
+  list(REMOVE_ITEM _prumo_warnings -Wshadow)
   list(APPEND _prumo_warnings -Wno-parentheses)
 else()
   list(APPEND _prumo_warnings -Wpedantic -Wold-style-cast)

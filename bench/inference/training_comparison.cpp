@@ -60,8 +60,7 @@ protocol::check_answer compare_step(const data::net& net, const nets::training_o
                                     const computed_step& step) {
   const double unit = type == "f64" ? 0x1p-53 : 0x1p-24;
   const auto images = static_cast<std::int64_t>(step.labels.size());
-  const double terms = nets::operations_on_longest_way(net.facts, images) * unit;
-  const double gamma = terms / (1 - terms);
+  const double gamma = std::expm1(-nets::operations_on_longest_way(net.facts, images) * std::log1p(-unit));
   const double scale = options.loss == nets::loss::original ? 1 : 1 / static_cast<double>(images);
 
   const std::vector<long double> weights(step.before.begin(), step.before.end());

@@ -38,8 +38,7 @@ dtype compute_type(dtype type) { return type == dtype::f64 ? dtype::f64 : dtype:
 long double unit_roundoff(dtype type) { return std::ldexp(1.0L, -format_of(type).significand_bits); }
 
 long double gamma(dtype type, double roundings) {
-  const long double product = static_cast<long double>(roundings) * unit_roundoff(type);
-  return product / (1 - product);
+  return std::expm1(-static_cast<long double>(roundings) * std::log1p(-unit_roundoff(type)));
 }
 
 long double rounded_bound(dtype type, long double value, double ulps) {

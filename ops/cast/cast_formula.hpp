@@ -4,6 +4,7 @@
 /// \file
 /// What the kernels of cast compute for each element.
 
+#include <prumo/detail/compiler.hpp>
 #include <prumo/detail/rounded_to_odd.hpp>
 #include <prumo/types.hpp>
 
@@ -14,7 +15,10 @@ namespace prumo {
 template <class From, class To>
 struct cast_formula {
   static constexpr double host_nanoseconds = 0;
-  KOKKOS_FUNCTION auto operator()(compute_t<From> x) const {
+  static constexpr bool takes_vectors = true;
+  PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
+  template <class C>
+  KOKKOS_FUNCTION auto operator()(C x) const {
     if constexpr (std::is_same_v<From, double> && sizeof(To) < sizeof(float)) {
       return detail::rounded_to_odd(x);
     } else {

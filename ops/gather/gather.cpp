@@ -58,8 +58,8 @@ void launch_gather_rows(const Exec& instance, const gather_problem<Word, Index>&
     constexpr std::size_t few_bytes = std::size_t{1} << 20;
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set, few_bytes);
     constexpr double of_a_row = 1;
-    const host_work work =
-        host_work::streaming<Word, Word>(problem.rows * problem.columns) + host_work::repeated(problem.rows, of_a_row);
+    const host_work work = host_work::streaming<Word, Word>(problem.rows * problem.columns) +
+                           host_work::repeated(problem.rows, of_a_row) + memory_work(footprint, problem.working_set);
     launch_blocks(instance, rows_label,
                   gather_host_kernel<Word, Index>(problem, threads_for(instance, work), streaming), work);
   } else {

@@ -78,8 +78,12 @@ bool is_direct_for_narrow_library(const gemm_problem<T>& problem) {
   }
   if (turned.b.column_stride != 1) return false;
   if (turned.n <= few_columns && turned.k <= sum_of_few_columns) return true;
-  const bool is_wide = turned.n >= 8 * turned.m && turned.k <= short_sum && turned.n * turned.k > far_elements;
-  return turned.m <= (is_wide ? more_rows : few_rows);
+  // A Zen 5 takes 0.64 to 0.91 of oneDNN's time for 4 to 8 rows and such a B, and 0.87 to 1.12 of it for 12 rows.
+  constexpr std::int64_t distant_elements = std::int64_t{1} << 22, rows_for_distant_elements = 8;
+  const bool is_wide = turned.n >= 8 * turned.m;
+  if (is_wide && turned.k <= short_sum && turned.n * turned.k > far_elements) return turned.m <= more_rows;
+  const bool is_distant = !is_f16 && prumo::detail::compiled_for_zen && turned.n * turned.k >= distant_elements;
+  return turned.m <= (is_wide && is_distant ? rows_for_distant_elements : few_rows);
 }
 
 /// Whether that kernel is faster than the host's BLAS, too: where sums are shorter still, C is narrower, or C is small.
@@ -140,10 +144,12 @@ bool reads_far_rows_on_zen(const gemm_problem<T>& problem) {
 /// Whether oneDNN, where it is linked, is faster still. A call of oneDNN takes microseconds. Where C is small, it does
 /// not cut sums into parts for its threads. Few rows of C and a B that comes from memory and is not copied: the kernel
 /// for direct products reads it faster, for very few rows from the caches, too. The one for up to six columns reads A
-/// faster, and short sums are written faster by us.
+/// faster, and short sums are written faster by us. On Intel's servers of the Skylake generation these are shorter: with
+/// sums of 40 and 60 elements, 12 to 90 rows and 2349 columns take oneDNN 0.73 to 1.03 times as long as us.
 template <class T>
 bool is_direct_for_onednn(const gemm_problem<T>& given) {
-  constexpr std::int64_t short_sum = 64, long_sum = 1024, few_columns = 6, few_rows = 24, few_rows_of_long_sums = 48;
+  constexpr std::int64_t short_sum = prumo::detail::compiled_for_skylake ? 32 : 64;
+  constexpr std::int64_t long_sum = 1024, few_columns = 6, few_rows = 24, few_rows_of_long_sums = 48;
   constexpr std::int64_t fewest_rows = 6, few_products = std::int64_t{1} << 20, few_entries = 4096;
   if (!is_measured_for_onednn(given)) return false;
   if (fills_a_register(given)) return true;
@@ -161,14 +167,15 @@ bool is_direct_for_onednn(const gemm_problem<T>& given) {
 }
 
 /// Whether the kernel for direct products is faster than libraries that know AVX-512, too, for sums that are not quite
-/// short and a large C: 758 x 950 x 72 took 725 us, and OpenBLAS and oneDNN took 834 and 906 us.
+/// short and a large C: 758 x 950 x 72 took 725 us, and OpenBLAS and oneDNN took 834 and 906 us. On Intel's servers of
+/// the Skylake generation it is slower: 1.40 ms, 1.40 and 1.04.
 template <class T>
 bool is_direct_for_large_vectors(const gemm_problem<T>& problem) {
   constexpr std::int64_t short_sum = 128, few_rows = 192, few_columns = 384;
   const auto [rows, columns] =
       problem.c.column_stride == 1 ? std::pair(problem.m, problem.n) : std::pair(problem.n, problem.m);
-  return is_measured_for_onednn(problem) && is_direct(problem) && problem.k <= short_sum && rows > few_rows &&
-         columns > few_columns;
+  return is_measured_for_onednn(problem) && !prumo::detail::compiled_for_skylake && is_direct(problem) &&
+         problem.k <= short_sum && rows > few_rows && columns > few_columns;
 }
 
 /// Whether oneDNN, where it is linked, comes before the BLAS. On Intel's processors it does where B or C is small, and

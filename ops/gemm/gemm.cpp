@@ -10,7 +10,6 @@
 #include <prumo/gemm.hpp>
 #include <prumo/spaces.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -236,8 +235,7 @@ void gemm(context_ref ctx, transposition trans_a, transposition trans_b, double 
   detail::with_space_and_type(ctx.space(), a.type, [&]<class Exec, class T> {
     const auto problem = detail::problem_of<T>(call);
     if constexpr (is_host_space<Exec>) {
-      const std::size_t touched = ctx.working_set();
-      if (touched > 0 && touched > detail::last_level_cache_bytes()) {
+      if (detail::exceeds_caches(0, ctx.working_set())) {
         detail::prefetch_small(problem.a, problem.m, problem.k);
         detail::prefetch_small(problem.b, problem.k, problem.n);
       }

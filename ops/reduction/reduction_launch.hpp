@@ -57,7 +57,7 @@ class reduction_launcher {
     if (problem.rows == 0) return;
     if constexpr (is_host_space<Exec>) {
       const auto bytes = static_cast<std::size_t>(problem.rows * problem.columns) * sizeof(stored);
-      problem.is_far = std::max(bytes, context_.working_set()) > last_level_cache_bytes();
+      problem.is_far = exceeds_caches(bytes, context_.working_set());
       if (is_column_major(problem)) {
         reduce_column_major_on_host(problem);
       } else {
@@ -112,11 +112,12 @@ class reduction_launcher {
   using axes_problem = axes_reduction_problem<Policy>;
 
   /// What it takes a host to join this number of elements, `distance` apart.
-  static host_work work_of(std::int64_t elements, std::int64_t distance = 1) {
+  host_work work_of(std::int64_t elements, std::int64_t distance = 1) const {
     constexpr double of_a_position = Policy::indexed ? 0.02 * sizeof(stored) : 0;
     constexpr double of_a_stride = 0.5;
     return host_work::streaming<stored>(elements) +
-           host_work::repeated(elements, of_a_position + (distance == 1 ? 0 : of_a_stride));
+           host_work::repeated(elements, of_a_position + (distance == 1 ? 0 : of_a_stride)) +
+           memory_work(static_cast<std::size_t>(elements) * sizeof(stored), context_.working_set());
   }
   /// The same of results that are combined from partial ones.
   static host_work work_of_partial(std::int64_t results, std::int64_t segments) {

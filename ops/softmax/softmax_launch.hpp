@@ -27,14 +27,15 @@ void launch_softmax_on_host(context<Exec>& ctx, const softmax_problem<T>& proble
   using C = compute_t<T>;
   constexpr double of_an_element = sizeof(C) > sizeof(float) ? 0.7 : 0.3;
   const std::int64_t elements = problem.rows * problem.columns;
-  const host_work work = host_work::streaming<T, T>(elements) + host_work::repeated(elements, of_an_element);
+  const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
+  const host_work work = host_work::streaming<T, T>(elements) + host_work::repeated(elements, of_an_element) +
+                         memory_work(footprint, problem.working_set);
   const std::int64_t workers = threads_for(ctx.instance(), work);
   if (softmax_narrow_rows_kernel<T, Formula>::can_take(problem)) {
     return launch_blocks(ctx.instance(), narrow_label, softmax_narrow_rows_kernel<T, Formula>(problem, workers), work);
   }
   const bool column_major = problem.source_row_stride == 1 && problem.source_column_stride != 1 &&
                             problem.rows * 4 >= softmax_rows_at_once<C>;
-  const std::size_t footprint = static_cast<std::size_t>(elements) * 2 * sizeof(T);
   const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set);
   if (problem.columns < softmax_vector_row<C> || column_major) {
     return launch_blocks(ctx.instance(), side_by_side_label,

@@ -83,7 +83,8 @@ void launch_transpose(const Exec& instance, const transpose_problem<Word>& probl
     const bool streaming = has_streaming_stores && should_stream(footprint, problem.working_set, few_bytes);
     constexpr double of_an_element = 0.04;
     const std::int64_t elements = problem.rows * problem.columns;
-    const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element);
+    const host_work work = host_work::streaming<Word, Word>(elements) + host_work::repeated(elements, of_an_element) +
+                           memory_work(footprint, problem.working_set);
     const int threads = threads_for(instance, work);
     if (transpose_thin_host_kernel<Word>::can_take(problem, streaming)) {
       return launch_blocks(instance, narrow_label, transpose_thin_host_kernel<Word>(problem, threads, streaming), work);

@@ -124,11 +124,11 @@ inline long double ulp(dtype type, long double value) {
   return std::ldexp(1.0L, (exponent < format.smallest ? format.smallest : exponent) - format.digits + 1);
 }
 
-/// The largest relative error after this number of roundings, one after the other (Higham, "Accuracy and Stability of
-/// Numerical Algorithms", 2002, lemma 3.1); infinite beyond the range of the lemma.
+/// (1 - u)^-n - 1: the largest relative error after n roundings, one after the other. Higham's n u / (1 - n u), which
+/// is no less, means nothing where n u is 1 or more ("Accuracy and Stability of Numerical Algorithms", 2002,
+/// lemma 3.1).
 inline long double gamma(dtype type, long double roundings) {
-  const long double product = roundings * unit_roundoff(type);
-  return product < 1 ? product / (1 - product) : std::numeric_limits<long double>::infinity();
+  return std::expm1(-roundings * std::log1p(-unit_roundoff(type)));
 }
 
 /// The relative error of a sum of this many numbers of one sign, in whatever order: gamma of all additions, or what is

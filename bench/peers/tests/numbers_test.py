@@ -186,6 +186,16 @@ class Bounds(unittest.TestCase):
         self.assertGreaterEqual(rounding.stored_bound("f16", exact, np.longdouble(0)), abs(exact - 1))
         self.assertEqual(rounding.stored_bound("f32", exact, np.longdouble(0.25)), 0.25)
 
+    def test_many_roundings_have_a_bound(self):
+        counts = (1, 1000, 10**6, 2**24, 31143277)
+        bounds = [rounding.gamma("f32", count) for count in counts]
+        self.assertEqual(bounds, sorted(bounds))
+        self.assertTrue(np.isfinite(bounds).all())
+        unit = rounding.unit_roundoff("f32")
+        for count, bound in zip(counts[:3], bounds):
+            self.assertLessEqual((1 + unit)**count - 1, bound)
+            self.assertLessEqual(bound, count * unit / (1 - count * unit))
+
     def test_the_error_function(self):
         for x in (-30, -4, -1, -0.3, 0, 2**-20, 0.5, 1, 2.5, 6):
             self.assertAlmostEqual(float(special.erf(x)), math.erf(x), delta=2**-53)

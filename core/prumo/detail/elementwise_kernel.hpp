@@ -151,8 +151,9 @@ constexpr host_work elementwise_work(std::int64_t elements) {
   constexpr bool is_wide = std::max({output_pointers<Out>::widest, sizeof(In)...}) > sizeof(float);
   constexpr double lanes_lost = is_wide ? 3 : 1;  // half of the lanes, and longer polynomials
   // With registers of 16 f32, a Zen 5 takes half of the usual time for arrays in the caches, and a third for formulas.
-  constexpr bool has_long_registers = simd<float>::lanes >= 16;
-  constexpr double of_memory = has_long_registers ? 0.45 : 1, of_formulas = has_long_registers ? 0.3 : 1;
+  // An Intel of the Skylake generation takes the usual time and more.
+  constexpr bool is_quick = simd<float>::lanes >= 16 && compiled_for_zen;
+  constexpr double of_memory = is_quick ? 0.45 : 1, of_formulas = is_quick ? 0.3 : 1;
   const host_work outputs = [&]<std::size_t... O>(std::index_sequence<O...>) {
     return host_work::streaming<typename output_pointers<Out>::template type<O>...>(elements);
   }(each_output<Out>{});
@@ -175,16 +176,16 @@ void launch_elementwise(const Exec& instance, const std::string& label, const Fo
   const array_ref* const arrays[] = {&outputs_then_inputs...};
   const auto to = outputs::of(arrays);
   const auto from = input_pointers<In...>::of(arrays + outputs::count);
+  const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
   if (!nest.contiguous()) {
     constexpr double of_a_stride = 0.6;
-    const host_work work =
-        elementwise_work<Formula, Out, In...>(nest.size()) + host_work::repeated(nest.size(), of_a_stride);
+    const host_work work = elementwise_work<Formula, Out, In...>(nest.size()) +
+                           host_work::repeated(nest.size(), of_a_stride) + memory_work(footprint, working_set);
     launch_strided_kernel(instance, label, formula, to, from, nest, work);
   } else if constexpr (is_host_space<Exec>) {
-    const std::size_t footprint = static_cast<std::size_t>(nest.size()) * element_bytes;
     constexpr std::size_t few_bytes = 16384;
     const bool streaming = has_streaming_stores && should_stream(footprint, working_set, few_bytes);
-    const host_work work = elementwise_work<Formula, Out, In...>(nest.size());
+    const host_work work = elementwise_work<Formula, Out, In...>(nest.size()) + memory_work(footprint, working_set);
     launch_blocks(instance, label,
                   contiguous_host_kernel<Formula, Out, In...>(formula, to, from, nest.size(),
                                                               threads_for(instance, work), streaming),

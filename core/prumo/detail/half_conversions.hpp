@@ -114,26 +114,28 @@ template <class T>
 /// no bits that rounding would take away, so they need no way of their own, and keep their bits.
 enum class nans : std::uint8_t { possible, of_halves, none };
 
+/// The bits of floats that are not NaNs, rounded to nearest even, with those of bf16 in the upper halves.
+[[gnu::always_inline]] inline simd<float>::words nearest_bf16(simd<float>::words bits) {
+#if defined(__AVX512F__)
+  // An addition under a mask takes the place of a shift, a mask and an addition, which compilers make of the line
+  // below.
+  const auto none = bits & 0u, last_bit = none + 0x10000u, half = none + 0x8000u;
+  auto nearest = bits + 0x7fffu;
+  unsigned short odd;
+  asm("vptestmd {%2, %1, %0|%0, %1, %2}" : "=Yk"(odd) : "v"(bits), "v"(last_bit));
+  asm("vpaddd {%2, %1, %0%{%3%}|%0%{%3%}, %1, %2}" : "+v"(nearest) : "v"(bits), "v"(half), "Yk"(odd));
+  return nearest;
+#else
+  return bits + 0x7fffu + ((bits >> 16) & 1u);
+#endif
+}
+
 /// The bits of floats with those of bf16, rounded to nearest even, in the upper halves. A NaN stays the one that it is,
 /// made quiet.
 template <nans Nans = nans::possible>
 [[gnu::always_inline]] inline simd<float>::words rounded_to_bf16(simd<float> values) {
   const auto bits = bits_of(values);
-  const auto down = bits + 0x7fffu;
-#if defined(__AVX512F__) && !defined(__clang__) && !defined(__CUDACC__)
-  // GCC takes two instructions more for the line below. nvcc's front end crashes on these lines.
-  using integers = vector_of<int, simd_bytes>;
-  constexpr unsigned short every_lane = 0xffff;
-  const integers last_bit = integers{} + 0x10000, half = integers{} + 0x8000;
-  const auto odd = __builtin_ia32_ptestmd512(reinterpret_cast<integers>(bits), last_bit, every_lane);
-  const auto nearest = reinterpret_cast<simd<float>::words>(
-      __builtin_ia32_paddd512_mask(reinterpret_cast<integers>(bits), half, reinterpret_cast<integers>(down), odd));
-#elif defined(__AVX512F__) && defined(__clang__)
-  // A mask and an addition under it, in place of a shift, a mask and an addition.
-  const auto nearest = (bits & 0x10000u) != 0 ? bits + 0x8000u : down;
-#else
-  const auto nearest = down + ((bits >> 16) & 1u);
-#endif
+  const auto nearest = nearest_bf16(bits);
   if constexpr (Nans != nans::possible) {
     return nearest;
   } else {

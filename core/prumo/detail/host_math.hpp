@@ -285,16 +285,16 @@ KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
   constexpr word integers_bits = word{constants::exponent_bias + shift} << shift;
   constexpr T bias = static_cast<T>(constants::exponent_bias);
 
-  // Subnormal numbers have no leading one. Scaling by a power of two gives them one.
-  const auto is_subnormal = x < V(limits::min());
-  const V normal = prumo::select(is_subnormal, x * integers, x);
-  // The sum carries into the exponent if the fraction is sqrt(2) or more.
-  const auto shifted = bits_of(normal) + (one - constants::sqrt_half);
+  // Subnormal numbers have no leading one. Scaling by a power of two gives them one. Its exponent is subtracted below,
+  // as bits: GCC 13 and 14 compute a comparison twice if two selections depend on it.
+  const V scale = prumo::select(x < V(limits::min()), V(integers), V(1));
+  // The sum carries into the exponent if the fraction is sqrt(2) or more. The bits of 2^shift, which are more than
+  // those of the scale, keep the difference below from being negative.
+  const auto shifted = bits_of(x * scale) + (one - constants::sqrt_half + integers_bits);
   const V f = from_bits((shifted & fraction_mask) + constants::sqrt_half) - T(1);
   // The exponent is written into the last places of a large number, because not every processor can convert vectors of
   // 64-bit integers.
-  const V biased = from_bits((shifted >> shift) | integers_bits);
-  const V k = biased - prumo::select(is_subnormal, V(integers + bias + T(shift)), V(integers + bias));
+  const V k = from_bits(((shifted - bits_of(scale)) >> shift) | integers_bits) - V(integers + bias + T(shift));
 
   const V s = f / (T(2) + f);
   const V square = s * s;

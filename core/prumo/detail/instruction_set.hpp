@@ -33,5 +33,13 @@ inline constexpr bool compiled_for_zen = true;
 inline constexpr bool compiled_for_zen = false;
 #endif
 
+/// Whether the code is compiled for Intel's servers of the Skylake generation (to Cooper Lake), which have AVX-512.
+/// Their nearest cache has 32 KiB, where later ones have 48.
+#if defined(__AVX512F__) && !defined(__AVX512VBMI__)
+inline constexpr bool compiled_for_skylake = true;
+#else
+inline constexpr bool compiled_for_skylake = false;
+#endif
+
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::detail

@@ -20,9 +20,13 @@ inline constexpr std::size_t streaming_unit = 64;
 /// The bytes of the last-level cache of this process; 32 MiB if the system does not say.
 std::size_t last_level_cache_bytes();
 
-/// Whether an operation should write past the caches. `footprint_bytes` is the size of its arrays; `working_set` is
-/// the number from context::set_working_set(), or 0. For up to `few_bytes`, the wait for memory at the end of a call
-/// costs more time than streaming saves.
+/// Whether the arrays of an operation come from memory: they, or what the program touches between two calls, are larger
+/// than the caches. `footprint_bytes` is the size of the arrays; `working_set` is the number from
+/// context::set_working_set(), or 0.
+bool exceeds_caches(std::size_t footprint_bytes, std::size_t working_set);
+
+/// Whether an operation with such arrays should write past the caches. For up to `few_bytes`, the wait for memory at
+/// the end of a call costs more time than streaming saves.
 bool should_stream(std::size_t footprint_bytes, std::size_t working_set, std::size_t few_bytes = 0);
 
 inline namespace PRUMO_INSTRUCTION_SET {

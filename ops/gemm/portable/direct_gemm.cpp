@@ -40,12 +40,13 @@ void enqueue_direct_product(context<Exec>& ctx, const gemm_problem<T>& given) {
   // Vectors of sums that are wider than C take as long as whole ones.
   constexpr std::int64_t lanes = simd<C>::lanes;
   const std::int64_t sums = problem.m * problem.batch * ((problem.n + lanes - 1) / lanes * lanes);
-  const auto work = work_to_share(
-      prumo::detail::multiply_add_work<C>(sums * problem.k) + prumo::detail::host_work::streaming<T>(entries + read),
-      entries * static_cast<std::int64_t>(sizeof(T)));
+  const auto footprint = static_cast<std::size_t>(entries + read) * sizeof(T);
+  const auto work = work_to_share(prumo::detail::multiply_add_work<C>(sums * problem.k) +
+                                      prumo::detail::host_work::streaming<T>(entries + read),
+                                  entries * static_cast<std::int64_t>(sizeof(T))) +
+                    prumo::detail::memory_work(footprint, ctx.working_set());
   const bool streams =
-      prumo::detail::has_streaming_stores &&
-      prumo::detail::should_stream(static_cast<std::size_t>(entries + read) * sizeof(T), ctx.working_set());
+      prumo::detail::has_streaming_stores && prumo::detail::should_stream(footprint, ctx.working_set());
   direct_gemm_host_kernel<T> kernel(problem, streams, prumo::detail::threads_for(ctx.instance(), work));
   const std::int64_t partial = kernel.workspace_elements();
   if (partial > 0) {

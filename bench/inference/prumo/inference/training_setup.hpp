@@ -61,11 +61,11 @@ struct computed_step {
 /// against what the optimizer makes of that gradient.
 ///
 /// The gradient of a weight is a sum over the images. Computed in any order with unit roundoff u, it is off by no more
-/// than gamma(K) = K u / (1 - K u) times the sum of the magnitudes of its terms (Higham, Accuracy and Stability of
-/// Numerical Algorithms, 2nd edition, section 4.2). K counts the operations on the longest way from a pixel to the
-/// weight's sum. The magnitudes are those of the images' own gradients, the largest in the weight's array: errors of
-/// the layers above spread within a layer, and a result so near to a kink that rounding moves it to the other side
-/// changes an image's gradient, not those of all.
+/// than gamma(K) = (1 - u)^-K - 1 times the sum of the magnitudes of its terms (Higham, Accuracy and Stability of
+/// Numerical Algorithms, 2nd edition, section 4.2, whose K u / (1 - K u) is no less). K counts the operations on the
+/// longest way from a pixel to the weight's sum. The magnitudes are those of the images' own gradients, the largest in
+/// the weight's array: errors of the layers above spread within a layer, and a result so near to a kink that rounding
+/// moves it to the other side changes an image's gradient, not those of all.
 [[nodiscard]] protocol::check_answer compare_step(const data::net& net, const nets::training_options& options,
                                                   std::string_view type, const computed_step& step);
 

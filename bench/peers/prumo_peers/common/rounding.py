@@ -33,9 +33,11 @@ def unit_roundoff(dtype):
 
 
 def gamma(dtype, roundings):
-    """The most that this number of successive roundings adds up to (Higham 2002, lemma 3.1); infinite beyond its range."""
-    product = np.longdouble(roundings) * unit_roundoff(dtype)
-    return product / (1 - product) if product < 1 else np.longdouble(np.inf)
+    """(1 - u)^-n - 1: the most that n successive roundings add up to.
+
+    Higham's n u / (1 - n u), which is no less, means nothing where n u is 1 or more (2002, lemma 3.1).
+    """
+    return np.expm1(-np.longdouble(roundings) * np.log1p(-unit_roundoff(dtype)))
 
 
 def summation_growth(dtype, count):

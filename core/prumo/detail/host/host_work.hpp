@@ -16,6 +16,7 @@
 #include <prumo/spaces.hpp>
 #include <prumo/types.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -43,6 +44,10 @@ struct host_work {
     return {x.nanoseconds + y.nanoseconds};
   }
 };
+
+/// How much longer it takes one thread to read or write arrays of `bytes` bytes if they come from memory; nothing if
+/// they come from a cache. See exceeds_caches() for the working set.
+host_work memory_work(std::size_t bytes, std::size_t working_set);
 
 /// How much longer a launch on this number of OpenMP's threads takes than a plain call, to be compared with host_work.
 /// Some calls measure an empty parallel region. The least time so far counts, so the answer never grows.

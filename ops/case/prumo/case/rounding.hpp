@@ -19,7 +19,8 @@ dtype compute_type(dtype type);
 /// Half an ulp of 1: the largest relative error of one rounding to the type.
 long double unit_roundoff(dtype type);
 
-/// gamma_n = n u / (1 - n u): what n roundings to `type`, one upon the other, add up to at most (Higham, lemma 3.1).
+/// (1 - u)^-n - 1: what n roundings to `type`, one upon the other, add up to at most. Higham's gamma_n = n u / (1 - n
+/// u), which is no less, means nothing where n u is 1 or more (lemma 3.1).
 long double gamma(dtype type, double roundings);
 
 /// The bound of a result of a function that is within `ulps` units in the last place of the compute type. If the
