@@ -301,7 +301,7 @@ struct direct_blocks {
   std::int64_t depth_of_few_rows(const gemm_problem<T>& problem) const {
     constexpr std::int64_t many_entries = 4096, some_entries = 1024, many = 32, some = 16, few = 8;
     const std::int64_t entries = problem.m * problem.n;
-    if (is_far && (simd_bytes >= 64 || problem.m == few_rows)) return many;
+    if (is_far && ((simd_bytes >= 64 && !prumo::detail::compiled_for_skylake) || problem.m == few_rows)) return many;
     if (simd_bytes >= 64 || entries > many_entries) return few;
     return entries > some_entries ? some : many;
   }

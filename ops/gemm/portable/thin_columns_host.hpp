@@ -8,7 +8,6 @@
 #include "thin_gemm_host.hpp"
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/half_conversions.hpp>
-#include <prumo/detail/host/prefetch.hpp>
 #include <prumo/detail/host/simd.hpp>
 
 #include <algorithm>
@@ -48,11 +47,8 @@ class thin_columns_of_a_kernel {
   /// Columns of B.
   static constexpr int most_columns = 3;
 
-  /// \param prefetches whether the next columns are prefetched to the second-level cache: the processor itself begins anew
-  ///                   with each column, since a block's columns are a page long, and lie apart
-  thin_columns_of_a_kernel(const gemm_problem<T>& problem, const thin_columns_partition& partition, C* partial,
-                           bool prefetches)
-      : problem_(problem), result_(problem, partition.parts, partial), partition_(partition), prefetches_(prefetches) {}
+  thin_columns_of_a_kernel(const gemm_problem<T>& problem, const thin_columns_partition& partition, C* partial)
+      : problem_(problem), result_(problem, partition.parts, partial), partition_(partition) {}
 
   std::int64_t blocks() const { return problem_.batch * partition_.parts * partition_.row_blocks; }
 
@@ -127,14 +123,7 @@ class thin_columns_of_a_kernel {
       const std::int64_t behind = (problem_.k - column - Columns) * problem_.m;
       const bool reads_on = problem_.a.column_stride == problem_.m && behind >= vector::lanes;
       const std::int64_t end = reads_on ? rows : rows - vector::lanes + 1;
-      const std::int64_t next = Columns * problem_.a.column_stride;
       for (; i < end; i += vector::lanes) {
-        if (prefetches_) {
-          PRUMO_UNROLL
-          for (int which = 0; which < Columns; ++which) {
-            prumo::detail::prefetch_to_second_level(columns[which] + next + i);
-          }
-        }
         vector sum[Entries];
         PRUMO_UNROLL
         for (int entry = 0; entry < Entries; ++entry) sum[entry] = vector::load(sums + entry * row_of_sums + i);
@@ -164,7 +153,6 @@ class thin_columns_of_a_kernel {
   gemm_problem<T> problem_;
   thin_result<T> result_;
   thin_columns_partition partition_;
-  bool prefetches_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

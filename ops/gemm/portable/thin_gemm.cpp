@@ -39,15 +39,6 @@ void add_parts(const Exec& instance, const gemm_problem<T>& problem, std::int64_
   launch_blocks(instance, label, kernel, work_of<compute_t<T>>(parts * problem.m, problem.n * problem.batch));
 }
 
-/// Whether the next columns of A are prefetched. On an Intel Skylake products of one row and a B of 4 to 30 MiB, which are
-/// such products transposed, take XX of their time with it.
-template <class T>
-bool prefetches_columns(const gemm_problem<T>& problem) {
-  constexpr std::int64_t second_level_bytes = std::int64_t{2} << 20;
-  return !prumo::detail::compiled_for_zen &&
-         problem.m * problem.k * static_cast<std::int64_t>(sizeof(T)) > second_level_bytes;
-}
-
 template <class Exec, class T>
 void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem) {
   using C = compute_t<T>;
@@ -57,11 +48,11 @@ void enqueue_columns(context<Exec>& ctx, const gemm_problem<T>& problem) {
   const std::int64_t sums = problem.batch * problem.n * partition.parts * problem.m;
   C* const partial =
       partition.parts > 1 ? static_cast<C*>(ctx.workspace(static_cast<std::size_t>(sums) * sizeof(C))) : nullptr;
-  const auto run = [&]<bool Contiguous>(std::bool_constant<Contiguous>) {
-    const thin_columns_of_a_kernel<T, Contiguous> kernel(problem, partition, partial, prefetches_columns(problem));
-    launch_blocks(ctx.instance(), label, kernel, work);
-  };
-  problem.a.row_stride == 1 ? run(std::true_type()) : run(std::false_type());
+  if (problem.a.row_stride == 1) {
+    launch_blocks(ctx.instance(), label, thin_columns_of_a_kernel<T, true>(problem, partition, partial), work);
+  } else {
+    launch_blocks(ctx.instance(), label, thin_columns_of_a_kernel<T, false>(problem, partition, partial), work);
+  }
   add_parts(ctx.instance(), problem, partition.parts, partial);
 }
 

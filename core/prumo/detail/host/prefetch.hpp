@@ -22,13 +22,6 @@ template <prefetch_for Use = prefetch_for::reading, std::size_t Distance = 2048>
 #endif
 }
 
-/// Prefetches a line that will be read, to the second-level cache and not to the nearest one.
-[[gnu::always_inline]] inline void prefetch_to_second_level([[maybe_unused]] const void* address) {
-#if defined(__GNUC__)
-  __builtin_prefetch(address, 0, 2);
-#endif
-}
-
 /// Prefetches `bytes` from an address on.
 template <prefetch_for Use = prefetch_for::reading>
 inline void prefetch_bytes([[maybe_unused]] const void* address, [[maybe_unused]] std::size_t bytes) {
