@@ -90,7 +90,7 @@ struct direct_blocks {
   static constexpr std::int64_t shortest_of_far_copies = is_large_zen || simd_bytes < 64 ? 64 : 32;
   static constexpr std::int64_t shortest_of_far_rows = is_large_zen ? longest_in_registers : 32;
   /// Elements of the depth for which the sums of a wide block are loaded and stored once.
-  static constexpr std::int64_t wide_depth = simd_bytes >= 64 ? 32 : 16;
+  static constexpr std::int64_t wide_depth = simd_bytes >= 64 && !prumo::detail::compiled_for_skylake ? 32 : 16;
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
   /// read only as many of them together as such a cache can hold. With a large second-level cache, two tiles read them
@@ -293,15 +293,17 @@ struct direct_blocks {
   }
 
   /// How many rows of B are read side by side for a C of few rows. With AVX-512, and for three rows of C, many rows
-  /// come from memory faster: on two cores of a Zen 5, 1 x 2500 x 4000 takes 507 us with 8 rows, and 414 with 32. With
-  /// AVX2, short rows are read many at a time, so that sums are loaded and stored less often, and long rows from memory
-  /// a few at a time. On two cores of a Zen 3, 1 x 875 x 108 takes 11.6 us with 8 rows and 6.5 us with 32; 1 x 371 x
-  /// 11651 from memory takes 920 and 1090 us.
+  /// come from memory faster: on two cores of a Zen 5, 1 x 2500 x 4000 takes 507 us with 8 rows, and 414 with 32.
+  /// Intel's servers of the Skylake generation do not see the order of so many: there, 1 x 3054 x 1910 takes 1.37 ms
+  /// with 8 rows, and 2.39 with 32. With AVX2, short rows are read many at a time, so that sums are loaded and stored
+  /// less often, and long rows from memory a few at a time. On two cores of a Zen 3, 1 x 875 x 108 takes 11.6 us with 8
+  /// rows and 6.5 us with 32; 1 x 371 x 11651 from memory takes 920 and 1090 us.
   template <class T>
   std::int64_t depth_of_few_rows(const gemm_problem<T>& problem) const {
     constexpr std::int64_t many_entries = 4096, some_entries = 1024, many = 32, some = 16, few = 8;
     const std::int64_t entries = problem.m * problem.n;
-    if (is_far && ((simd_bytes >= 64 && !prumo::detail::compiled_for_skylake) || problem.m == few_rows)) return many;
+    const bool reads_many = simd_bytes >= 64 ? !prumo::detail::compiled_for_skylake : problem.m == few_rows;
+    if (is_far && reads_many) return many;
     if (simd_bytes >= 64 || entries > many_entries) return few;
     return entries > some_entries ? some : many;
   }
