@@ -145,7 +145,7 @@ bool reads_far_rows_on_zen(const gemm_problem<T>& problem) {
 /// not cut sums into parts for its threads. Few rows of C and a B that comes from memory and is not copied: the kernel
 /// for direct products reads it faster, for very few rows from the caches, too. The one for up to six columns reads A
 /// faster, and short sums are written faster by us. On Intel's servers of the Skylake generation these are shorter:
-/// with sums of 40 and 60 elements, 12 to 90 rows and 2349 columns take oneDNN 0.73 to 1.03 times as long as us.
+/// with sums of 40 and 60 elements, 12 to 90 rows and 2349 columns, oneDNN takes 0.73 to 1.03 times our time.
 template <class T>
 bool is_direct_for_onednn(const gemm_problem<T>& given) {
   constexpr std::int64_t short_sum = prumo::detail::compiled_for_skylake ? 32 : 64;

@@ -89,8 +89,8 @@ struct direct_blocks {
   static constexpr bool is_large_zen = prumo::detail::compiled_for_zen && simd_bytes >= 64;
   static constexpr std::int64_t shortest_of_far_copies = is_large_zen || simd_bytes < 64 ? 64 : 32;
   static constexpr std::int64_t shortest_of_far_rows = is_large_zen ? longest_in_registers : 32;
-  /// Elements of the depth for which the sums of a wide block are loaded and stored once. As many rows of B are read side
-  /// by side. On an Intel Skylake 12 x 5000 x 1500 takes 3.1 ms with 16, and 6.0 with 32.
+  /// Elements of the depth for which the sums of a wide block are loaded and stored once. As many rows of B are read
+  /// side by side. On an Intel Skylake 12 x 5000 x 1500 takes 3.1 ms with 16, and 6.0 with 32.
   static constexpr std::int64_t wide_depth = simd_bytes >= 64 && !prumo::detail::compiled_for_skylake ? 32 : 16;
 
   /// Rows of B that are about a multiple of 1 KiB apart would push each other out of a first-level cache. Few rows of C
