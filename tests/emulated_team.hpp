@@ -15,7 +15,7 @@
 #include <vector>
 
 #if defined(__CUDACC__)
-// nvcc warns of kernels that call the members of a team on the host, which they only do there. GCC 13 takes registers
+// Kernels call these members on the host alone, but nvcc warns of it. GCC 13 takes registers
 // of a kernel for unset that another function has set.
 #pragma nv_diag_suppress 20014
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"

@@ -117,8 +117,7 @@ enum class nans : std::uint8_t { possible, of_halves, none };
 /// The bits of floats that are not NaNs, rounded to nearest even, with those of bf16 in the upper halves.
 [[gnu::always_inline]] inline simd<float>::words nearest_bf16(simd<float>::words bits) {
 #if defined(__AVX512F__)
-  // An addition under a mask takes the place of a shift, a mask and an addition, which compilers make of the line
-  // below.
+  // Compilers make a shift, a mask and an addition of the last line. One addition under a mask does the same.
   const auto none = bits & 0u, last_bit = none + 0x10000u, half = none + 0x8000u;
   auto nearest = bits + 0x7fffu;
   unsigned short odd;

@@ -45,8 +45,8 @@ struct host_work {
   }
 };
 
-/// How much longer it takes one thread to read or write arrays of `bytes` bytes if they come from memory; nothing if
-/// they come from a cache. See exceeds_caches() for the working set.
+/// The time that one thread waits for memory when it reads or writes arrays of `bytes` bytes: none if they fit into the
+/// caches. exceeds_caches() tells this from their size and the working set.
 host_work memory_work(std::size_t bytes, std::size_t working_set);
 
 /// How much longer a launch on this number of OpenMP's threads takes than a plain call, to be compared with host_work.
