@@ -23,16 +23,15 @@ bool takes_columns(const gemm_problem<T>& problem) {
   return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
 }
 
-/// Whether sums of 16-bit numbers are so short that their ends take most of the time. The kernel of thin_rows_host.hpp
-/// converts the numbers behind the last whole vector of a row again for each column, and rows that are shorter than a
-/// vector one by one. Tiles of C convert a row once.
+/// Whether C has several columns and sums of 16-bit numbers are so short that their ends take most of the time. The
+/// kernel of thin_rows_host.hpp converts the numbers behind the last whole vector of a row again for each column. Tiles
+/// of C convert a row once.
 template <class T>
 bool has_short_sums(const gemm_problem<T>& problem) {
   constexpr std::int64_t short_for_a_column = 16, fewest_rows = 16;
   const std::int64_t columns = std::min(problem.m, problem.n);
-  const std::int64_t shortest = columns == 1 ? simd<compute_t<T>>::lanes : short_for_a_column * columns;
-  return sizeof(T) == 2 && std::max(problem.m, problem.n) >= fewest_rows && problem.k < shortest &&
-         !takes_columns(with_few_columns(problem));
+  return sizeof(T) == 2 && columns > 1 && std::max(problem.m, problem.n) >= fewest_rows &&
+         problem.k < short_for_a_column * columns && !takes_columns(with_few_columns(problem));
 }
 
 /// Whether C has so few columns that rows of A, which lie in memory, are best multiplied by each of them. The more

@@ -6,10 +6,12 @@
 /// row.
 
 #include <prumo/detail/half_conversions.hpp>
+#include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/lanes.hpp>
 #include <prumo/types.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace prumo::backend {
@@ -63,6 +65,51 @@ class row_end {
 
   std::int64_t begin_;
   simd_mask<C> kept_;
+};
+
+/// Rows that are shorter than a vector, as vectors: the elements of a row, and zeros behind them.
+template <class T>
+class short_rows {
+  using C = compute_t<T>;
+  using vector = simd<C>;
+  static constexpr int lanes = vector::lanes;
+
+ public:
+  explicit short_rows(std::int64_t count) : count_(count), first_(first_of(count)) {}
+
+  /// \param there elements from the beginning of the row to the end of the last row; those behind may not be read
+  [[gnu::always_inline]] vector of_elements(const T* row, [[maybe_unused]] std::int64_t there) const {
+    if constexpr (prumo::detail::has_first_lanes) {
+      return first_.load(row, vector(C(0)));
+    } else {
+      T copied[lanes];
+      if (there < lanes) {
+        std::copy_n(row, count_, copied);
+        std::fill(copied + count_, copied + lanes, T(0));
+        return prumo::detail::load_vector(copied);
+      }
+      return prumo::select(first_, prumo::detail::load_vector(row), vector(C(0)));
+    }
+  }
+  vector of_numbers(const C* numbers) const {
+    C copied[lanes] = {};
+    std::copy_n(numbers, count_, copied);
+    return vector::load(copied);
+  }
+
+ private:
+  static auto first_of(std::int64_t count) {
+    if constexpr (prumo::detail::has_first_lanes) {
+      return prumo::detail::first_lanes<T>(count);
+    } else {
+      C is_first[lanes];
+      for (int lane = 0; lane < lanes; ++lane) is_first[lane] = lane < count ? C(1) : C(0);
+      return vector::load(is_first) != vector(C(0));
+    }
+  }
+
+  std::int64_t count_;
+  decltype(first_of(0)) first_;
 };
 
 }  // namespace PRUMO_INSTRUCTION_SET

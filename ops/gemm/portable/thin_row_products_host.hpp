@@ -70,7 +70,7 @@ class thin_row_products {
       if (at.length >= vector::lanes) {
         with_columns<most_columns>(columns, [&]<int Columns>() { done = multiply_whole<Columns>(at, adds, sums); });
       } else if (columns == 1) {
-        done = multiply_short(at, adds, sums);
+        return multiply_short(at, adds, sums);
       }
     }
     for (std::int64_t i = done; i < at.rows; ++i) {
@@ -130,23 +130,26 @@ class thin_row_products {
     return i;
   }
 
-  /// Multiplies rows that are shorter than a vector by a single column, eight rows at a time. Each sum adds its
-  /// products in the order of short_product(), so it has the same bits. Returns how many rows are multiplied.
-  static std::int64_t multiply_short(const operands& at, bool adds, C* sums) {
-    constexpr int beside = 8;
+  /// Multiplies rows that are shorter than a vector by a single column, as many side by side as a vector has lanes.
+  /// `sums` has room for a whole vector behind the last row.
+  static void multiply_short(const operands& at, bool adds, C* sums) {
+    constexpr int beside = vector::lanes;
+    const short_rows<T> rows(at.length);
+    const vector factor = rows.of_numbers(at.b);
+    const auto multiply = [&](std::int64_t i, std::int64_t last) PRUMO_ALWAYS_INLINE {
+      const T* const first = at.a + i * at.row_stride;
+      const std::int64_t there = (at.rows - 1 - i) * at.row_stride + at.length;
+      vector products[beside];
+      prumo::detail::for_each_register<beside, 1>([&](int row, int) PRUMO_ALWAYS_INLINE {
+        const std::int64_t from = std::min<std::int64_t>(row, last) * at.row_stride;
+        products[row] = rows.of_elements(first + from, there - from) * factor;
+      });
+      const vector added = lane_sums(products);
+      (adds ? vector::load(sums + i) + added : added).store(sums + i);
+    };
     std::int64_t i = 0;
-    for (; i + beside <= at.rows; i += beside) {
-      const T* const rows = at.a + i * at.row_stride;
-      C products[beside] = {};
-      for (std::int64_t j = 0; j < at.length; ++j) {
-        PRUMO_UNROLL
-        for (int row = 0; row < beside; ++row) {
-          products[row] = prumo::fma(static_cast<C>(rows[row * at.row_stride + j]), at.b[j], products[row]);
-        }
-      }
-      for (int row = 0; row < beside; ++row) put(products[row], adds, sums[i + row]);
-    }
-    return i;
+    for (; i + beside <= at.rows; i += beside) multiply(i, beside - 1);
+    if (i < at.rows) multiply(i, at.rows - 1 - i);
   }
 
   /// A row times one of so many columns, of which vectors alternate.

@@ -31,9 +31,10 @@ class thin_rows_kernel {
     constexpr std::int64_t far_elements = std::int64_t{1} << 20, tiles_of_thread = 2, blocks_of_thread = 4;
     const std::int64_t unit =
         problem.n > 1 ? products::rows_beside(products::columns_at_once(problem.n)) : products::high_rows;
-    // How a row is multiplied by a single column follows from its place in a block. So blocks may not depend on the
-    // number of threads there, or the bits of the sums would.
-    const std::int64_t sharers = problem.n > 1 ? threads : 16;
+    // How a row is multiplied by a single column follows from its place in a block, unless it is shorter than a vector.
+    // So blocks may not depend on the number of threads there, or the bits of the sums would.
+    const bool has_short_rows = Contiguous && problem.n == 1 && problem.k < vector::lanes;
+    const std::int64_t sharers = problem.n > 1 || has_short_rows ? threads : 16;
     part_blocks_ = problem.batch * problem.m >= sharers * tiles_of_thread * unit ? 1 : parts_;
     // As many blocks for each thread, or a few.
     const std::int64_t others = problem.batch * part_blocks_;
@@ -42,7 +43,8 @@ class thin_rows_kernel {
                                   ? std::clamp<std::int64_t>(read_again / part_length_, unit, products::most_rows)
                                   : products::most_rows;
     row_blocks_ = divide_up(problem.m, most);
-    const std::int64_t least = problem.n > 1 || problem.k < products::longer_row ? unit : unit / 2;
+    const std::int64_t least_of_longer = problem.n > 1 || problem.k < products::longer_row ? unit : unit / 2;
+    const std::int64_t least = has_short_rows ? vector::lanes : least_of_longer;
     while (problem.m >= least * (row_blocks_ + 1) && others * row_blocks_ < blocks_of_thread * sharers &&
            others * row_blocks_ % sharers != 0) {
       ++row_blocks_;
