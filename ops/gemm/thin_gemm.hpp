@@ -23,9 +23,9 @@ bool takes_columns(const gemm_problem<T>& problem) {
   return problem.m >= fewest_rows && (problem.k == 1 || problem.a.row_stride < problem.a.column_stride);
 }
 
-/// Whether C has several columns and sums of 16-bit numbers are so short that their ends take most of the time. The
-/// kernel of thin_rows_host.hpp converts the numbers behind the last whole vector of a row again for each column. Tiles
-/// of C convert a row once.
+/// Whether tiles of C are faster than the kernel of thin_rows_host.hpp because C has several columns and sums of 16-bit
+/// numbers are short. That kernel converts the last numbers of a row, which do not fill a vector, again for each
+/// column. For short sums this takes most of its time. Tiles convert each row once.
 template <class T>
 bool has_short_sums(const gemm_problem<T>& problem) {
   constexpr std::int64_t short_for_a_column = 16, fewest_rows = 16;

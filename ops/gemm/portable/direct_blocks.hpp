@@ -220,10 +220,11 @@ struct direct_blocks {
     row_blocks = divide_up(problem.m, rows);
   }
 
-  /// The most columns of a block whose sums stay in registers. Their memory must hold a row of the block for each row
-  /// of a tile. A block of one tile's height reads each element of B once, so it needs no cache for its part of B, and
-  /// wide blocks are fewer: on an Intel Skylake, 1 x 216539 x 1 takes 44 us, and 92 with 512 columns. Tiles add a bias
-  /// in blocks of up to 512 columns.
+  /// The most columns of a block whose sums stay in registers. The memory for sums must hold as many rows of the block
+  /// as a tile has. If C has no more rows than a tile, each element of B is read only once. Then B needs no cache, and
+  /// blocks are as wide as that memory allows, because each block costs time: on an Intel Skylake, 1 x 216539 x 1 takes
+  /// 44 us, and would take 92 us in blocks of 512 columns. An epilogue keeps the narrow blocks, in which tiles can add
+  /// the bias while sums are in registers.
   template <class T>
   static std::int64_t columns_in_registers(const gemm_problem<T>& problem) {
     using sizes = direct_sizes<compute_t<T>>;

@@ -67,7 +67,7 @@ class row_end {
   simd_mask<C> kept_;
 };
 
-/// Rows that are shorter than a vector, as vectors: the elements of a row, and zeros behind them.
+/// Loads rows that are shorter than a vector. The first lanes hold the elements of a row, and the others hold zero.
 template <class T>
 class short_rows {
   using C = compute_t<T>;
@@ -77,7 +77,8 @@ class short_rows {
  public:
   explicit short_rows(std::int64_t count) : count_(count), first_(first_of(count)) {}
 
-  /// \param there elements from the beginning of the row to the end of the last row; those behind may not be read
+  /// \param there number of elements from the beginning of this row to the end of the last row. No element after them
+  ///              is read.
   [[gnu::always_inline]] vector of_elements(const T* row, [[maybe_unused]] std::int64_t there) const {
     if constexpr (prumo::detail::has_first_lanes) {
       return first_.load(row, vector(C(0)));

@@ -130,8 +130,8 @@ class thin_row_products {
     return i;
   }
 
-  /// Multiplies rows that are shorter than a vector by a single column, as many side by side as a vector has lanes.
-  /// `sums` has room for a whole vector behind the last row.
+  /// Multiplies rows that are shorter than a vector by a single column. It takes as many rows at a time as a vector has
+  /// lanes and stores a whole vector of sums, so `sums` needs room for a vector after the last row.
   static void multiply_short(const operands& at, bool adds, C* sums) {
     constexpr int beside = vector::lanes;
     const short_rows<T> rows(at.length);

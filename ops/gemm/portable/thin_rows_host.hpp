@@ -31,8 +31,9 @@ class thin_rows_kernel {
     constexpr std::int64_t far_elements = std::int64_t{1} << 20, tiles_of_thread = 2, blocks_of_thread = 4;
     const std::int64_t unit =
         problem.n > 1 ? products::rows_beside(products::columns_at_once(problem.n)) : products::high_rows;
-    // How a row is multiplied by a single column follows from its place in a block, unless it is shorter than a vector.
-    // So blocks may not depend on the number of threads there, or the bits of the sums would.
+    // Rows that are shorter than a vector are all multiplied by a single column in the same way. How a longer row is
+    // multiplied depends on its place in a block. So these blocks are the same for any number of threads, and the sums
+    // have the same bits.
     const bool has_short_rows = Contiguous && problem.n == 1 && problem.k < vector::lanes;
     const std::int64_t sharers = problem.n > 1 || has_short_rows ? threads : 16;
     part_blocks_ = problem.batch * problem.m >= sharers * tiles_of_thread * unit ? 1 : parts_;

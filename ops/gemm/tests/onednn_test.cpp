@@ -197,9 +197,9 @@ TEST(onednn, is_chosen_for_f32_where_it_is_faster) {
   const std::string_view faster = has_large_vectors ? "onednn" : "portable";
   EXPECT_EQ(name(300, 300, 65), faster);
   EXPECT_EQ(chosen_for(300, 300, 65, dtype::f64), "portable");
-  EXPECT_EQ(name(300, 300, 64), detail::compiled_for_skylake ? faster : "portable");  // short sums
-  EXPECT_EQ(name(300, 300, 32), "portable");
-  EXPECT_EQ(name(100, 100, 70), "portable");  // few products
+  EXPECT_EQ(name(300, 300, 64), detail::compiled_for_skylake ? faster : "portable");  // sums are short except there
+  EXPECT_EQ(name(300, 300, 32), "portable");                                          // short sums everywhere
+  EXPECT_EQ(name(100, 100, 70), "portable");                                          // few products
   EXPECT_EQ(name(60, 300, 500), faster);
   EXPECT_EQ(name(60, 60, 5000), "portable");  // sums in parts
   EXPECT_EQ(name(5000, 7, 500), faster);
