@@ -228,11 +228,10 @@ struct direct_blocks {
   template <class T>
   static std::int64_t columns_in_registers(const gemm_problem<T>& problem) {
     using sizes = direct_sizes<compute_t<T>>;
-    constexpr std::int64_t narrow = 512;
     const bool is_low = problem.m <= sizes::tile_rows && !problem.has_epilogue();
     const std::int64_t rows = is_low ? problem.m : sizes::tile_rows;
     const std::int64_t kept = (sizes::kept_elements - sizes::panel) / rows / sizes::panel * sizes::panel;
-    return is_low ? kept : std::min(narrow, kept);
+    return is_low ? kept : std::min(sizes::epilogue_columns, kept);
   }
 
   /// Sums stay in registers over all of k. The part of B that a block reads stays in a first-level cache, or in a

@@ -46,13 +46,12 @@ class direct_results {
   bool stores_sums() const { return stores_sums_; }
   bool stores_plain_sums() const { return stores_sums_ && !has_epilogue_; }
   /// Elements of memory that the epilogue of a block's tiles needs.
-  static constexpr std::int64_t most_columns_of_tiles = 512;
-  static constexpr std::int64_t epilogue_elements = most_columns_of_tiles + direct_sizes<C>::panel;
+  static constexpr std::int64_t epilogue_elements = direct_sizes<C>::epilogue_columns + direct_sizes<C>::panel;
 
   /// The epilogue as far as tiles do it while sums are in registers: a bias of the columns and relu. Otherwise nothing.
   tile_epilogue<C> epilogue_of_tiles(const direct_area& at, C* memory) const {
     const bool is_done_by_tiles = has_epilogue_ && stores_sums_ && epilogue_.is_of_columns_and_bound();
-    if (!is_done_by_tiles || at.columns > most_columns_of_tiles) return {};
+    if (!is_done_by_tiles || at.columns > direct_sizes<C>::epilogue_columns) return {};
     epilogue_.copy_bias_of_columns(at.column, at.columns, memory);
     std::fill_n(memory + at.columns, direct_sizes<C>::panel, C(0));
     return {memory, epilogue_.bound()};

@@ -36,6 +36,9 @@ struct direct_sizes {
   static constexpr std::int64_t widened_elements =
       (std::int64_t{2} * tile_rows + lanes - 1) / lanes * lanes * (widened_depth + lanes);
 
+  /// The most columns of a block in which tiles add a bias and bound results while sums are in registers.
+  static constexpr std::int64_t epilogue_columns = 512;
+
   /// Elements of B that stay in a second-level cache, a block of it or all.
   static constexpr std::int64_t cached_elements = 131072 / static_cast<std::int64_t>(sizeof(C));
   static constexpr std::int64_t most_cached_elements = (has_large_caches ? 8 : 2) * cached_elements;
