@@ -7,6 +7,7 @@
 
 #include "all_scalars.hpp"
 #include "filling.hpp"
+#include <prumo/detail/host/first_lanes.hpp>
 #include <prumo/transform.hpp>
 
 #include <gtest/gtest.h>
@@ -118,6 +119,22 @@ TYPED_TEST(simd_functions, vectors_and_single_numbers_give_the_same_bits) {
 template <class T>
 class simd_types : public testing::Test {};
 TYPED_TEST_SUITE(simd_types, tests::all_scalars);
+
+/// The array ends behind the elements, so a sanitizer would see a read behind them.
+TYPED_TEST(simd_types, load_first_fills_the_other_lanes_with_zeros) {
+  using T = TypeParam;
+  using C = compute_t<T>;
+  constexpr std::size_t lanes = simd<C>::lanes;
+  for (std::size_t count = 0; count <= lanes; ++count) {
+    std::vector<T> elements(count);
+    for (std::size_t i = 0; i < count; ++i) elements[i] = static_cast<T>(static_cast<C>(i) + C(0.5));
+    C loaded[lanes];
+    detail::load_first(elements.data(), static_cast<std::int64_t>(count)).store(loaded);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      ASSERT_EQ(loaded[lane], lane < count ? static_cast<C>(elements[lane]) : C(0)) << count << ", lane " << lane;
+    }
+  }
+}
 
 TYPED_TEST(simd_types, arrays_of_any_length_and_alignment) {
   using T = TypeParam;

@@ -142,21 +142,9 @@ class direct_columns_of_b {
     const std::int64_t last = stride - lanes;
     for (std::int64_t p = 0; p < k_; ++p, from += row_stride, to += stride) {
       const vector end =
-          is_padded ? first_elements(from + last, n_ - last) : prumo::detail::load_vector(from + n_ - lanes);
+          is_padded ? prumo::detail::load_first(from + last, n_ - last) : prumo::detail::load_vector(from + n_ - lanes);
       for (std::int64_t j = 0; j < last; j += lanes) prumo::detail::load_vector(from + j).store(to + j);
       end.store(to + last);
-    }
-  }
-
-  /// Some elements, and zeros.
-  template <class From>
-  static vector first_elements(const From* from, std::int64_t count) {
-    if constexpr (prumo::detail::has_first_lanes) {
-      return prumo::detail::first_lanes<From>(count).load(from, vector(C(0)));
-    } else {
-      C elements[lanes] = {};
-      std::copy_n(from, count, elements);
-      return vector::load(elements);
     }
   }
 

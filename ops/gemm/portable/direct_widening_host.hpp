@@ -26,11 +26,7 @@ void widen_run(const T* from, std::int64_t count, std::int64_t there, compute_t<
   for (; at + lanes <= count; at += lanes) prumo::detail::load_vector(from + at).store(to + at);
   if (at == count) return;
   if (at + lanes <= there) return prumo::detail::load_vector(from + at).store(to + at);
-  if constexpr (prumo::detail::has_first_lanes) {
-    prumo::detail::first_lanes<T>(count - at).load(from + at, simd<C>(C(0))).store(to + at);
-  } else {
-    for (std::int64_t i = at; i < at + lanes; ++i) to[i] = i < count ? static_cast<C>(from[i]) : C(0);
-  }
+  prumo::detail::load_first(from + at, count - at).store(to + at);
 }
 
 /// Rows of A, for a tile at a time.

@@ -11,7 +11,6 @@
 #include <prumo/detail/lanes.hpp>
 #include <prumo/types.hpp>
 
-#include <algorithm>
 #include <cstdint>
 
 namespace prumo::backend {
@@ -83,20 +82,11 @@ class short_rows {
     if constexpr (prumo::detail::has_first_lanes) {
       return first_.load(row, vector(C(0)));
     } else {
-      T copied[lanes];
-      if (there < lanes) {
-        std::copy_n(row, count_, copied);
-        std::fill(copied + count_, copied + lanes, T(0));
-        return prumo::detail::load_vector(copied);
-      }
+      if (there < lanes) return prumo::detail::load_first(row, count_);
       return prumo::select(first_, prumo::detail::load_vector(row), vector(C(0)));
     }
   }
-  vector of_numbers(const C* numbers) const {
-    C copied[lanes] = {};
-    std::copy_n(numbers, count_, copied);
-    return vector::load(copied);
-  }
+  vector of_numbers(const C* numbers) const { return prumo::detail::load_first(numbers, count_); }
 
  private:
   static auto first_of(std::int64_t count) {

@@ -2,14 +2,14 @@
 #pragma once
 
 /// \file
-/// Loads and stores of the first lanes of a vector, where a host has instructions that leave the other lanes' memory
-/// alone.
+/// Loads and stores of the first lanes of a vector that leave the other lanes' memory alone.
 
 #include <prumo/detail/half_conversions.hpp>
 #include <prumo/detail/host/simd.hpp>
 #include <prumo/detail/instruction_set.hpp>
 #include <prumo/types.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -22,6 +22,7 @@ namespace prumo::detail {
 inline namespace PRUMO_INSTRUCTION_SET {
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
+/// Whether the host has instructions for it.
 inline constexpr bool has_first_lanes = true;
 
 /// \tparam T the type in memory
@@ -72,6 +73,20 @@ inline constexpr bool has_first_lanes = false;
 template <class T>
 class first_lanes;
 #endif
+
+/// Loads elements into the first lanes, and zero into the others. Memory behind the elements is not read.
+/// \param count between 0 and the number of lanes
+template <class T>
+[[gnu::always_inline]] inline simd<compute_t<T>> load_first(const T* from, std::int64_t count) {
+  using vector = simd<compute_t<T>>;
+  if constexpr (has_first_lanes) {
+    return first_lanes<T>(count).load(from, vector(compute_t<T>(0)));
+  } else {
+    T elements[vector::lanes] = {};
+    std::copy_n(from, count, elements);
+    return load_vector(elements);
+  }
+}
 
 }  // namespace PRUMO_INSTRUCTION_SET
 }  // namespace prumo::detail
