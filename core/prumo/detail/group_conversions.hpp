@@ -57,6 +57,7 @@ template <lane_order Order, int Registers, class T>
 
 /// finds_nans: whether the processor can compare the lanes of two registers for NaNs with one instruction.
 /// nan_lanes(): one bit for each lane that is a NaN in either register.
+/// is_any(): whether a bit of either is set.
 #if defined(__AVX512F__)
 inline constexpr bool finds_nans = true;
 [[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
@@ -64,22 +65,28 @@ inline constexpr bool finds_nans = true;
   asm("vcmpunordps {%2, %1, %0|%0, %1, %2}" : "=Yk"(lanes) : "v"(a.value()), "v"(b.value()));
   return lanes;
 }
+/// By the processor's instruction for masks. GCC 12 to 14 copy masks to general registers for an `or`.
+[[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) {
+  return __builtin_ia32_kortestzhi(static_cast<unsigned short>(a), static_cast<unsigned short>(b)) == 0;
+}
 #elif defined(__AVX__)
 inline constexpr bool finds_nans = true;
 [[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
   constexpr int unordered = 3;
   return static_cast<unsigned>(__builtin_ia32_movmskps256(__builtin_ia32_cmpps256(a.value(), b.value(), unordered)));
 }
+[[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) { return (a | b) != 0; }
 #else
 inline constexpr bool finds_nans = false;
 inline unsigned nan_lanes(simd<float>, simd<float>) { return 0; }
+inline bool is_any(unsigned, unsigned) { return false; }
 #endif
+
 template <int Registers>
 [[gnu::always_inline]] inline bool has_nan(const simd_group<float, Registers>& group) {
-  unsigned lanes = 0;
-  PRUMO_UNROLL
-  for (int i = 0; i < Registers; i += 2) lanes |= nan_lanes(group.of[i], group.of[i + 1]);
-  return lanes != 0;
+  static_assert(Registers == 2 || Registers == 4);
+  const unsigned first = nan_lanes(group.of[0], group.of[1]);
+  return is_any(first, Registers == 2 ? first : nan_lanes(group.of[Registers - 2], group.of[Registers - 1]));
 }
 
 /// rounds_by_instruction: whether T is bf16 and the processor has an instruction that rounds floats to it
