@@ -15,6 +15,7 @@
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/device_math.hpp>
 #include <prumo/detail/host/normal_tail_table.hpp>
+#include <prumo/detail/host_logarithm.hpp>
 #include <prumo/detail/host_math.hpp>
 #include <prumo/types.hpp>
 
@@ -297,7 +298,7 @@ KOKKOS_FORCEINLINE_FUNCTION V less_normal_tail(V head, V y, V smooth) {
   V twice_r = prumo::fma(-y, y, n * (T(-2) * constants::ln2_high));  // this product is exact
   twice_r = prumo::fma(n, V(T(-2) * constants::ln2_low), twice_r);
   const V growth = polynomial(series.coefficients, twice_r);
-  if constexpr (has_times_power_of_two<V>) {
+  if constexpr (has_exponent_instructions<V>) {
     return head - times_power_of_two(growth * smooth, n);
   } else {
     const V tail = growth * (smooth * power_of_two(shifted));

@@ -7,7 +7,7 @@
 /// over single numbers, too. docs/accuracy.md has the measured errors.
 
 #include <prumo/detail/compiler.hpp>
-#include <prumo/detail/host/power_of_two.hpp>
+#include <prumo/detail/host/exponents.hpp>
 #include <prumo/detail/host/simd_group.hpp>
 #include <prumo/detail/math_constants.hpp>
 #include <prumo/types.hpp>
@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 PRUMO_BEGIN_PRECISE
@@ -153,13 +152,13 @@ KOKKOS_FORCEINLINE_FUNCTION V exp_on_host(V x) {
   using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
   const V not_infinite = not_above(x, constants::highest_exp);
-  const V bounded = has_times_power_of_two<V> ? not_infinite : not_below(not_infinite, constants::lowest_exp);
+  const V bounded = has_exponent_instructions<V> ? not_infinite : not_below(not_infinite, constants::lowest_exp);
   constexpr T magic = rounding_magic_for<T>(constants::exponent_bias);  // twice the bias: once for each factor
   const V shifted = rounded_sum(prumo::fma(bounded, V(constants::log2_e), V(magic)));
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
-  if constexpr (has_times_power_of_two<V>) {
+  if constexpr (has_exponent_instructions<V>) {
     return times_power_of_two(exp_of_reduced(r), n, x, V(constants::lowest_exp));
   } else {
     // In half of the large number, the places that power_of_two() keeps are zeros, too.
@@ -197,13 +196,13 @@ template <class V>
 KOKKOS_FORCEINLINE_FUNCTION V exp_of_nonpositive_on_host(V x) {
   using T = plain_scalar_t<V>;
   using constants = math_constants<T>;
-  const V bounded = has_times_power_of_two<V> ? x : not_below(x, constants::least_scaled_exp);
+  const V bounded = has_exponent_instructions<V> ? x : not_below(x, constants::least_scaled_exp);
   constexpr T magic = rounding_magic_for<T>(constants::subnormal_shift);
   const V shifted = rounded_sum(prumo::fma(bounded, V(constants::log2_e), V(magic)));
   const V n = shifted - magic;
   V r = prumo::fma(n, V(-constants::ln2_high), bounded);
   r = prumo::fma(n, V(-constants::ln2_low), r);
-  if constexpr (has_times_power_of_two<V>) {
+  if constexpr (has_exponent_instructions<V>) {
     return times_power_of_two(exp_of_reduced(r), n, x, V(constants::lowest_exp));
   } else {
     return exp_of_reduced(r) * power_of_two(shifted) * constants::from_shifted;
@@ -267,51 +266,6 @@ KOKKOS_FORCEINLINE_FUNCTION V tanh_for_halves_on_host(V x) {
   const V square = bounded * bounded;
   return close_quotient(bounded * polynomial(constants::half_tanh_above, square),
                         polynomial(constants::half_tanh_below, square));
-}
-
-/// log(x) = k ln 2 + log(1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - f^2/2 + s (f^2/2 + R(s^2)) where
-/// s = f / (2 + f) (Muller, "Elementary Functions", 3rd edition, 2016, chapter 11; a minimax polynomial for R).
-PRUMO_SUPPRESS_EXECUTION_SPACE_CHECK
-template <class V>
-KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
-  using T = plain_scalar_t<V>;
-  using constants = math_constants<T>;
-  using limits = std::numeric_limits<T>;
-  using word = typename constants::word;
-  constexpr int shift = constants::significand_shift;
-  constexpr word one = word{constants::exponent_bias} << shift;  // the bits of 1
-  constexpr word fraction_mask = (word{1} << shift) - 1;
-  constexpr T integers = static_cast<T>(word{1} << shift);  // from here to twice this number, numbers differ by one
-  constexpr word integers_bits = word{constants::exponent_bias + shift} << shift;
-  constexpr T bias = static_cast<T>(constants::exponent_bias);
-
-  // Subnormal numbers have no leading one. Scaling by a power of two gives them one. Its exponent is subtracted below,
-  // as bits: GCC 13 and 14 compute a comparison twice if two selections depend on it.
-  const V scale = prumo::select(x < V(limits::min()), V(integers), V(1));
-  // The sum carries into the exponent if the fraction is sqrt(2) or more. The bits of 2^shift, which are more than
-  // those of the scale, keep the difference below from being negative.
-  const auto shifted = bits_of(x * scale) + (one - constants::sqrt_half + integers_bits);
-  const V f = from_bits((shifted & fraction_mask) + constants::sqrt_half) - T(1);
-  // The exponent is written into the last places of a large number, because not every processor can convert vectors of
-  // 64-bit integers.
-  const V k = from_bits(((shifted - bits_of(scale)) >> shift) | integers_bits) - V(integers + bias + T(shift));
-
-  const V s = f / (T(2) + f);
-  const V square = s * s;
-  const V half_square = T(0.5) * f * f;
-  const V high = k * constants::ln2_high;  // exact
-  // high + f without an error, because |high| >= |f| if k is not 0 (Dekker 1971).
-  const V sum = high + f;
-  V low = prumo::fma(k, V(constants::ln2_low), (high - sum) + f);
-  low = prumo::fma(s, prumo::fma(square, polynomial(constants::log_tail, square), half_square), low);
-  low = prumo::fma(T(-0.5) * f, f, low);
-#if defined(__clang__) && defined(__FAST_MATH__) && !defined(__HIP__) && !defined(__CUDA__)
-  return sum + low;  // where Clang supposes that nothing is infinite, a selection that mentions infinity has no result
-#else
-  const V finite = prumo::select(x < V(limits::infinity()), sum + low, V(limits::infinity()));
-  const V outside = prumo::select(x == V(0), V(-limits::infinity()), V(limits::quiet_NaN()));
-  return prumo::select(x > V(0), finite, outside);
-#endif
 }
 
 }  // namespace detail
