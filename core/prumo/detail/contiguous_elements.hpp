@@ -144,7 +144,7 @@ template <lane_order Order, int Registers, bool InPlace, class Out, class Formul
   const auto results = formula(load_group<Order, Registers>(from)...);
   const auto store = [](const auto& group, auto* place) PRUMO_ALWAYS_INLINE {
     using type = std::remove_pointer_t<decltype(place)>;
-    if constexpr (InPlace && simd_bytes < 64 && std::is_same_v<type, compute_t<type>>) {
+    if constexpr (InPlace && stores_in_order && std::is_same_v<type, compute_t<type>>) {
       store_line_by_line(group, place);
     } else {
       store_group<Order>(group, place);

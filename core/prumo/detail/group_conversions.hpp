@@ -137,9 +137,13 @@ template <lane_order Order, int Registers>
 void store_by_instruction(const simd_group<float, Registers>&, bf16*) {}
 #endif
 
-/// Stores the registers of a group in order, and finishes each line of a cache before it begins the next. GCC chooses
-/// any order otherwise. When it stored another line between the two halves of one, sums and products of arrays in a
-/// second-level cache took 1.5 times as long.
+/// Whether the order in which registers of a group are stored matters. GCC chooses any order otherwise. When it stored
+/// another line of a cache between the two halves of one, sums and products of arrays in a second-level cache took 1.5
+/// times as long. Registers of 64 bytes are lines. Intel's servers of the Skylake generation take 7 to 16 % less time
+/// for scale if lines follow each other, from arrays in the last-level cache.
+inline constexpr bool stores_in_order = simd_bytes < 64 || compiled_for_skylake;
+
+/// Stores the registers of a group in order, and finishes each line of a cache before it begins the next.
 template <class T, int Registers>
 [[gnu::always_inline]] inline void store_line_by_line(simd_group<T, Registers> group, T* to) {
   constexpr int lanes = simd<T>::lanes, of_line = static_cast<int>(64 / simd_bytes);
