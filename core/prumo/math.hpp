@@ -14,8 +14,8 @@
 #include <prumo/counted.hpp>
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/device_math.hpp>
+#include <prumo/detail/host/logarithm.hpp>
 #include <prumo/detail/host/normal_tail_table.hpp>
-#include <prumo/detail/host_logarithm.hpp>
 #include <prumo/detail/host_math.hpp>
 #include <prumo/types.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// \file
-/// prumo's own logarithm, for <prumo/math.hpp>, of single numbers and of vectors, as in host_math.hpp.
+/// prumo's own logarithm, for <prumo/math.hpp>, of single numbers and of vectors, as in ../host_math.hpp.
 
 #include <prumo/detail/compiler.hpp>
 #include <prumo/detail/host/exponents.hpp>
