@@ -57,7 +57,6 @@ template <lane_order Order, int Registers, class T>
 
 /// finds_nans: whether the processor can compare the lanes of two registers for NaNs with one instruction.
 /// nan_lanes(): one bit for each lane that is a NaN in either register.
-/// is_any(): whether a bit of either is set.
 #if defined(__AVX512F__)
 inline constexpr bool finds_nans = true;
 [[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
@@ -65,22 +64,26 @@ inline constexpr bool finds_nans = true;
   asm("vcmpunordps {%2, %1, %0|%0, %1, %2}" : "=Yk"(lanes) : "v"(a.value()), "v"(b.value()));
   return lanes;
 }
-/// By the processor's instruction for masks. GCC 12 to 14 copy masks to general registers for an `or`.
-[[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) {
-  return __builtin_ia32_kortestzhi(static_cast<unsigned short>(a), static_cast<unsigned short>(b)) == 0;
-}
 #elif defined(__AVX__)
 inline constexpr bool finds_nans = true;
 [[gnu::always_inline]] inline unsigned nan_lanes(simd<float> a, simd<float> b) {
   constexpr int unordered = 3;
   return static_cast<unsigned>(__builtin_ia32_movmskps256(__builtin_ia32_cmpps256(a.value(), b.value(), unordered)));
 }
-[[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) { return (a | b) != 0; }
 #else
 inline constexpr bool finds_nans = false;
 inline unsigned nan_lanes(simd<float>, simd<float>) { return 0; }
-inline bool is_any(unsigned, unsigned) { return false; }
 #endif
+
+/// Whether a bit of either is set.
+[[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) {
+#if defined(__AVX512F__)
+  // One instruction on masks. GCC 12 to 14 copy masks to general registers for an `or`.
+  return __builtin_ia32_kortestzhi(static_cast<unsigned short>(a), static_cast<unsigned short>(b)) == 0;
+#else
+  return (a | b) != 0;
+#endif
+}
 
 template <int Registers>
 [[gnu::always_inline]] inline bool has_nan(const simd_group<float, Registers>& group) {

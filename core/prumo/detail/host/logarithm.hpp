@@ -77,8 +77,8 @@ KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
     return with_limits_of_logarithm(sum + low, x);
   } else {
 #if defined(__clang__) && defined(__FAST_MATH__) && !defined(__HIP__) && !defined(__CUDA__)
-    return sum +
-           low;  // where Clang supposes that nothing is infinite, a selection that mentions infinity has no result
+    // Where Clang supposes that nothing is infinite, a selection that mentions infinity has no result.
+    return sum + low;
 #else
     using limits = std::numeric_limits<T>;
     const V finite = prumo::select(x < V(limits::infinity()), sum + low, V(limits::infinity()));
