@@ -217,9 +217,10 @@ bool prefers_libraries_with_avx2(const gemm_problem<T>& problem) {
 }
 
 /// Whether oneDNN is faster than the kernel for direct products there. In 400 products that were not thin, most of them
-/// with shorter sums, OpenBLAS took 1.0 to 1.4 times as long as oneDNN. The kernel is faster where sums are short, where C has few rows or columns,
-/// and where C is small and sums are long, because oneDNN does not cut sums into parts for its threads. oneDNN reads a
-/// far B with long rows faster, and also long rows of A if the columns of C fill a register, or nearly fill it.
+/// with shorter sums, OpenBLAS took 1.0 to 1.4 times as long as oneDNN. The kernel is faster where sums are short,
+/// where C has few rows or columns, and where C is small and sums are long, because oneDNN does not cut sums into parts
+/// for its threads. oneDNN reads a far B with long rows faster, and also long rows of A if the columns of C fill a
+/// register, or nearly fill it.
 template <class T>
 bool prefers_onednn_with_avx2(const gemm_problem<T>& given) {
   constexpr std::int64_t long_sum = 1024, few_entries = 2048, longest_sum = 6000, more_entries = 12288;
