@@ -208,22 +208,27 @@ bool is_measured_with_avx2(const gemm_problem<T>& problem) {
          !is_thin_for_library(problem);
 }
 
-/// Whether OpenBLAS is faster than oneDNN and the kernel for direct products there. With sums of 1,000 to 22,000
-/// elements, OpenBLAS took 0.71 to 0.96 times oneDNN's time in 23 of 27 cases, and at most 1.14 times.
+/// Up to this number of entries, C is small for the rules of long sums on a Zen 3.
+inline constexpr std::int64_t entries_of_small_c_with_avx2 = 12288;
+
+/// Whether OpenBLAS is faster on a Zen 3 than oneDNN and the kernel for direct products. 27 times of products with sums
+/// of 1,000 to 22,000 elements were compared. In 23 of them OpenBLAS took 0.71 to 0.96 times as long as oneDNN, and in
+/// the others up to 1.14 times.
 template <class T>
 bool prefers_libraries_with_avx2(const gemm_problem<T>& problem) {
-  constexpr std::int64_t long_sum = 1000, few = 48, few_entries = 12288;
-  return problem.k >= long_sum && std::min(problem.m, problem.n) > few && problem.m * problem.n > few_entries;
+  constexpr std::int64_t long_sum = 1000, few = 48;
+  return problem.k >= long_sum && std::min(problem.m, problem.n) > few &&
+         problem.m * problem.n > entries_of_small_c_with_avx2;
 }
 
-/// Whether oneDNN is faster than the kernel for direct products there. In 400 products that were not thin, most of them
-/// with shorter sums, OpenBLAS took 1.0 to 1.4 times as long as oneDNN. The kernel is faster where sums are short,
-/// where C has few rows or columns, and where C is small and sums are long, because oneDNN does not cut sums into parts
-/// for its threads. oneDNN reads a far B with long rows faster, and also long rows of A if the columns of C fill a
-/// register, or nearly fill it.
+/// Whether oneDNN is faster on a Zen 3 than the kernel for direct products. OpenBLAS took 1.0 to 1.4 times as long as
+/// oneDNN for 400 products that were not thin. Most of them had shorter sums than those above. The kernel is faster
+/// where sums are short and where C has few rows or columns. It is also faster for long sums of a small C, because
+/// oneDNN does not cut sums into parts for its threads. oneDNN is faster where B comes from memory and has long rows.
+/// It is also faster for long rows of A if a row of C fills a vector register, or nearly fills it.
 template <class T>
 bool prefers_onednn_with_avx2(const gemm_problem<T>& given) {
-  constexpr std::int64_t long_sum = 1024, few_entries = 2048, longest_sum = 6000, more_entries = 12288;
+  constexpr std::int64_t long_sum = 1024, few_entries = 2048, longest_sum = 6000;
   constexpr std::int64_t few = 48, short_sum = 64, more = 128, shorter_sum = 32;
   constexpr std::int64_t few_rows = 24, far_elements = std::int64_t{1} << 17;
   constexpr std::int64_t few_columns = 12, longer_sum = 384, many_rows = 32, lanes = 8;
@@ -231,7 +236,7 @@ bool prefers_onednn_with_avx2(const gemm_problem<T>& given) {
   const gemm_problem<T> problem = given.c.column_stride == 1 ? given : given.transposed();
   if (problem.k > longer_sum && problem.m >= many_rows && (problem.n == lanes || problem.n == lanes - 1)) return true;
   if (problem.k >= long_sum && problem.m * problem.n <= few_entries) return false;
-  if (problem.k >= longest_sum && problem.m * problem.n <= more_entries) return false;
+  if (problem.k >= longest_sum && problem.m * problem.n <= entries_of_small_c_with_avx2) return false;
   const std::int64_t least = std::min(problem.m, problem.n);
   if ((least > few && problem.k > short_sum) || (least > more && problem.k > shorter_sum)) return true;
   if (problem.n <= problem.m) return problem.n > few_columns && problem.k > longer_sum;

@@ -75,7 +75,7 @@ inline constexpr bool finds_nans = false;
 inline unsigned nan_lanes(simd<float>, simd<float>) { return 0; }
 #endif
 
-/// Whether a bit of either is set.
+/// Whether `a` or `b`, results of nan_lanes(), has a bit that is set.
 [[gnu::always_inline]] inline bool is_any(unsigned a, unsigned b) {
 #if defined(__AVX512F__)
   // One instruction on masks. GCC 12 to 14 copy masks to general registers for an `or`.

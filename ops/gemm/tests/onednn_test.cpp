@@ -235,10 +235,10 @@ TEST(onednn, is_chosen_for_f32_where_it_is_faster_with_avx2) {
   EXPECT_EQ(chosen_for(129, 300, 33), "onednn");
   EXPECT_EQ(chosen_for(129, 300, 32), "portable");  // short sums
   EXPECT_EQ(chosen_for(2000, 2000, 999), "onednn");
-  EXPECT_NE(chosen_for(2000, 2000, 1000), "onednn");  // the BLAS has long sums
+  EXPECT_NE(chosen_for(2000, 2000, 1000), "onednn");  // the BLAS is faster for long sums
   EXPECT_NE(chosen_for(49, 300, 10000), "onednn");
-  EXPECT_EQ(chosen_for(49, 250, 5999), "onednn");    // C is small
-  EXPECT_EQ(chosen_for(49, 250, 6000), "portable");  // sums in parts
+  EXPECT_EQ(chosen_for(49, 250, 5999), "onednn");
+  EXPECT_EQ(chosen_for(49, 250, 6000), "portable");  // threads share each sum of a small C
   EXPECT_EQ(chosen_for(40, 50, 2000), "portable");
   EXPECT_EQ(chosen_for(50, 41, 2000), "onednn");
   EXPECT_EQ(chosen_for(500, 13, 385), "onednn");  // long sums of few columns

@@ -283,8 +283,9 @@ class softmax_host_kernel {
 
  private:
   using group = softmax_row_group<T, Formula>;
-  /// Whether rows of the problem may go past the caches. For rows of 129 to 1,000 f32, a Zen 4 takes 1.2 to 1.35 times
-  /// as long then, and 0.8 times for 3,000. An Intel Skylake takes 1.1 to 1.5 times as long for rows of any length.
+  /// Whether rows may be written past the caches. A Zen 4 takes 1.2 to 1.35 times as long with such stores if rows have
+  /// 129 to 1,000 f32, and 0.8 times as long if they have 3,000. An Intel Skylake takes 1.1 to 1.5 times as long,
+  /// whatever the length of rows.
   static bool may_stream(const softmax_problem<T>& problem) {
     if (compiled_for_skylake) return false;
     constexpr std::size_t widest = 8192;

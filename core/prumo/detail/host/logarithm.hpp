@@ -77,7 +77,8 @@ KOKKOS_FORCEINLINE_FUNCTION V log_on_host(V x) {
     return with_limits_of_logarithm(sum + low, x);
   } else {
 #if defined(__clang__) && defined(__FAST_MATH__) && !defined(__HIP__) && !defined(__CUDA__)
-    // Where Clang supposes that nothing is infinite, a selection that mentions infinity has no result.
+    // With -ffast-math, Clang supposes that no number is infinite. Its result of a selection between an infinity and
+    // another number is then undefined.
     return sum + low;
 #else
     using limits = std::numeric_limits<T>;
